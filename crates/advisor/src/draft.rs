@@ -128,6 +128,7 @@ fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
         accept_noisy,
         contrast,
         diagnose,
+        labels: _,
         twins: _,
         fallback_name: _,
         files: _,

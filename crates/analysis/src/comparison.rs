@@ -49,6 +49,8 @@ pub struct Scope<'a> {
     pub circumstances: &'a Conditions,
     pub workload: &'a str,
     pub candidate: &'a str,
+    /// A ratio that takes the place of 1: `faster` means proven above it, `slower` proven below it.
+    pub limit: Option<f64>,
 }
 
 /// One block of a comparison, whole or not.
@@ -134,6 +136,10 @@ impl Scope<'_> {
         let blocks: Vec<Block> =
             (1..=self.plan.method.blocks).map(|number| self.block(metric, points, number)).collect();
         let judge = Judge::new(point_rule(self.plan, share));
+        let judge = match self.limit {
+            Some(limit) => judge.against_limit(limit.ln()),
+            None => judge,
+        };
         let log_ratios = log_ratios(&blocks, |_| true);
         let incomplete = blocks.iter().filter(|block| block.is_incomplete()).count();
         let is_withheld = log_ratios.is_none();

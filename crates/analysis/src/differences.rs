@@ -75,9 +75,7 @@ pub struct Plans<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlanPair<'a> {
     pub statement: &'a str,
-    #[schemars(with = "Option<json::Recorded>")]
     pub baseline: Option<&'a StatementPlan>,
-    #[schemars(with = "Option<json::Recorded>")]
     pub candidate: Option<&'a StatementPlan>,
     /// Both showed how they run it, and it is not the same; never true of different families.
     pub differs: bool,

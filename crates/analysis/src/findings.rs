@@ -16,7 +16,7 @@ use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
 use super::deferred::WorkLeft;
 use super::headroom::{Doubled, HeadroomCheck};
 use super::named::named;
-use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions, arrangement, json, ladder};
+use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions, arrangement, ladder};
 
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
@@ -82,13 +82,13 @@ pub struct Finding {
 pub enum Facts {
     /// Nothing that its trials, the records or the other conclusions do not hold.
     InRecords,
-    GivenUp(#[schemars(with = "Vec<json::Recorded>")] Vec<DecisionRecord>),
+    GivenUp(Vec<DecisionRecord>),
     /// Contenders that did more with twice the threads of the load generator.
     Headroom(Vec<Doubled>),
     HeadroomUnfinished(Vec<HeadroomCheck>),
-    CauseTestsUnfinished(#[schemars(with = "Vec<json::Recorded>")] Vec<ContrastRecord>),
+    CauseTestsUnfinished(Vec<ContrastRecord>),
     /// A/A tests of this host that found a difference.
-    FalseDifferences(#[schemars(with = "Vec<json::Recorded>")] Vec<AaRecord>),
+    FalseDifferences(Vec<AaRecord>),
     OrderMatters {
         workload: String,
         interaction: Box<Interaction>,

@@ -1,28 +1,13 @@
 //! How conclusions are written for programs, where their fields alone do not show it.
 
-use std::borrow::Cow;
-
 use record::format::Point;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::ser::Serializer;
 use stats::{Basis, RuleKind};
 
 use super::named::named;
 use super::{Estimate, Gain, Ratio};
-
-/// The schema of what stands in a stored run as it does here.
-pub struct Recorded;
-
-impl JsonSchema for Recorded {
-    fn schema_name() -> Cow<'static, str> {
-        "Recorded".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "object", "description": "As the stored run has it." })
-    }
-}
 
 named! {
     /// What an interval holds under: a rule, or `t` where there were too few blocks for any.

@@ -44,7 +44,6 @@ pub struct Ladder {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Rung {
     pub contender: String,
-    #[schemars(with = "Vec<json::Recorded>")]
     pub changes: Vec<ChangeRecord>,
     /// Mean over the points.
     pub value: Option<f64>,
@@ -316,7 +315,7 @@ impl Climb<'_> {
             ..self.plan.clone()
         };
         let Climb { records, circumstances, workload, metric, points, .. } = *self;
-        let scope = Scope { plan: &plan, records, circumstances, workload, candidate };
+        let scope = Scope { plan: &plan, records, circumstances, workload, candidate, limit: None };
         let active = scope.active(points);
         let mut comparison = scope.compare(metric, &active, None, share);
         if active.len() < points.len() {

@@ -50,6 +50,7 @@ pub use diagnosis::{
 };
 pub use duet::{Shared, Solo, Unfounded};
 pub use findings::{Facts, Finding, FindingKind};
+use gate::Gated;
 use headroom::{Doubled, HeadroomCheck};
 pub use host::{Watched, watched};
 use index::Index;
@@ -497,12 +498,28 @@ pub fn conclude_with_seconds(
     trials: &[TrialRecord],
     series: &BTreeMap<u32, Series>,
 ) -> Conclusions {
-    let (headroom, cause_tests) = (headroom::checks(plan, trials), cause_test::tests(plan, run, trials));
+    let circumstances = conditions(plan, run, trials);
     let trials = &*measured(trials);
     let aligned = deferred::charged(plan, operations::aligned(plan, trials));
     let records = Index::new(plan, &aligned);
+    let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);
+    let priced = Index::new(plan, &priced);
+    let inputs = TrialInputs { records: &records, priced: &priced, series };
+    let workloads: Vec<WorkloadConclusions> = plan
+        .workloads
+        .iter()
+        .map(|workload| conclude_workload(plan, &inputs, &circumstances, &workload.label))
+        .collect();
+    let mut findings = findings::findings(plan, run, trials, &circumstances, &workloads);
+    findings.extend(deferred::work_left(&aligned));
+    let flags = plan.contenders.iter().map(|one| flag_count(&one.name, trials)).collect();
+    Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials), flags }
+}
+
+fn conditions(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Conditions {
+    let (headroom, cause_tests) = (headroom::checks(plan, trials), cause_test::tests(plan, run, trials));
     let ended_by = run.ended_by.as_deref();
-    let circumstances = Conditions {
+    Conditions {
         ended: [EndReason::Blocks, EndReason::Budget].iter().any(|reason| ended_by == Some(reason.as_str())),
         budget_ended: ended_by == Some(EndReason::Budget.as_str()),
         shared_cores: run.client.shared_cores,
@@ -519,19 +536,7 @@ pub fn conclude_with_seconds(
             run.decided(DecisionKind::WarmUp).map(|one| (one.workload.clone(), one.first_block())).collect(),
         ),
         searching: run.search.as_ref().is_some_and(|search| search.run.is_none()),
-    };
-    let priced = diagnosis::priced(aligned.clone(), &circumstances, plan.method.duration_s, run.host.cores);
-    let priced = Index::new(plan, &priced);
-    let inputs = TrialInputs { records: &records, priced: &priced, series };
-    let workloads: Vec<WorkloadConclusions> = plan
-        .workloads
-        .iter()
-        .map(|workload| conclude_workload(plan, &inputs, &circumstances, &workload.label))
-        .collect();
-    let mut findings = findings::findings(plan, run, trials, &circumstances, &workloads);
-    findings.extend(deferred::work_left(&aligned));
-    let flags = plan.contenders.iter().map(|one| flag_count(&one.name, trials)).collect();
-    Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials), flags }
+    }
 }
 
 /// Does the run end here? Asked after each trial; it answers only between blocks.
@@ -573,7 +578,7 @@ fn workload_decided(
     let points_had_their_chance = earliest.into_iter().flatten().all(|earliest| blocks >= earliest as usize);
     let metric = records.primary_metric(workload);
     let of_candidates = plan.candidates().all(|candidate| {
-        let scope = Scope { plan, records, circumstances, workload, candidate };
+        let scope = Scope { plan, records, circumstances, workload, candidate, limit: None };
         if scope.active(&points).is_empty() {
             return true;
         }
@@ -583,7 +588,8 @@ fn workload_decided(
             || of_points.iter().all(|comparison| {
                 comparison.word != Verdict::Inconclusive || scope.is_given_up(comparison.point.as_ref())
             });
-        overall.word != Verdict::Inconclusive && points_had_their_chance && points_decided
+        let gate_decided = || gate::is_decided(&Gated { records, circumstances, workload, candidate }, plan);
+        overall.word != Verdict::Inconclusive && points_had_their_chance && points_decided && gate_decided()
     });
     let climb = Climb { plan, records, circumstances, workload, metric: &metric, points: &points };
     of_candidates && ladder::is_decided(&climb)
@@ -655,7 +661,9 @@ fn conclude_workload(
     let metric = records.primary_metric(workload);
     let mut duels: Vec<HeadToHead> = plan
         .candidates()
-        .map(|candidate| duel(&Scope { plan, records, circumstances, workload, candidate }, &metric, &points, inputs))
+        .map(|candidate| {
+            duel(&Scope { plan, records, circumstances, workload, candidate, limit: None }, &metric, &points, inputs)
+        })
         .collect();
     overall::judge_together(&mut duels, plan.seed);
     let cells = plan

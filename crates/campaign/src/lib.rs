@@ -155,8 +155,9 @@ impl ActiveRun {
         let plan = plan_experiment(&experiment).map_err(Error::mistake)?;
         if plan.record.plan_hash != stored.plan_hash {
             return Err(anyhow!(
-                "{} cannot go on: its plan no longer comes out the same here (another dbduel, or other servers on this machine)\n  next: report what there is with `dbduel report`, and start a new run",
-                run_dir.name()
+                "{} cannot go on: its plan no longer comes out the same here (another dbduel, or other servers on this machine)\n  next: `dbduel report {}` prints what there is; start a new run for the rest",
+                run_dir.name(),
+                shell_path(run_dir.path())
             )
             .into());
         }
@@ -179,12 +180,23 @@ fn refuse_another_plan(request: &Request, run_dir: &RunDir, stored: &PlanRecord)
         }
         return Err(Error::mistake(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
     };
-    let (_, plan) = planned(&request.known, file, overrides)?;
+    let (experiment, plan) = planned(&request.known, file, overrides)?;
+    let file = file.display();
+    if let Some(label) = other_label(&experiment, run_dir) {
+        let what = format!("{name} has its labels since it began, and `{label}` is not among them");
+        return Err(Error::mistake(anyhow!("{what}\n  {next}")));
+    }
     if plan.record.plan_hash == stored.plan_hash {
         return Ok(());
     }
-    let file = file.display();
     Err(Error::mistake(anyhow!("{file} is not the experiment of {name}: its plan has another hash\n  {next}")))
+}
+
+/// A label that a run does not have yet.
+fn other_label(experiment: &Experiment, run_dir: &RunDir) -> Option<String> {
+    let stored = run_dir.run_record().ok()?.labels;
+    let other = experiment.labels.iter().find(|(name, value)| stored.get(*name) != Some(value));
+    other.map(|(name, value)| format!("{name} = {value}"))
 }
 
 fn planned(known: &Known, file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Error> {
@@ -310,6 +322,7 @@ fn run_record(active_run: &ActiveRun, cache: &Cache) -> Result<RunRecord> {
         decisions: Vec::new(),
         twins: Vec::new(),
         spent_s: 0.0,
+        labels: active_run.experiment.labels.clone(),
         search: active_run.search.clone(),
     })
 }

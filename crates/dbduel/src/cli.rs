@@ -13,16 +13,16 @@ use clap::builder::PossibleValuesParser;
 use clap::error::{ContextKind, ContextValue};
 use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use experiment::{Overrides, preset_names, quantity};
+use experiment::{Overrides, meant_by, preset_names, quantity};
 
 pub use terminal::exit;
 
 pub const EXIT_HELP: &str = "\
 Exit status:
     0  finished, whatever the verdict
-    1  --gate: a candidate is slower, overall or at any point
+    1  --gate: a candidate is slower, overall or at any point, or beyond a limit of [gate]
     2  bad usage or a bad experiment file
-    3  --gate: a verdict is inconclusive
+    3  --gate: a verdict is inconclusive, or a limit of [gate] is not decided
     4  a contender did not start or has no trial that succeeded, a point was given up, a server was
        gone at the end, bench got wrong answers, or something needed is not there
     5  check: the data are not as they should be; verify: something differs; selftest: a target was
@@ -64,7 +64,7 @@ pub enum Command {
     Check(WordsArgs),
     /// Drop a workload's tables on a running server
     Cleanup(WordsArgs),
-    /// List engines, workloads, observers or report formats
+    /// List engines, workloads, observers, report formats and stored runs
     List(ListArgs),
     /// Provision servers ahead of time
     Fetch(FetchArgs),
@@ -96,14 +96,22 @@ pub fn parse(arguments: Vec<OsString>) -> Cli {
 const RENAMED: [(&str, &str); 2] = [("--contrast", "--test-causes"), ("--diagnose", "--profile")];
 
 fn with_new_flag(mut error: clap::Error) -> clap::Error {
-    let renamed = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(flag)) => RENAMED.iter().find(|(old, _)| old == flag),
-        _ => None,
-    };
-    if let Some((_, new)) = renamed {
-        error.insert(ContextKind::SuggestedArg, ContextValue::String((*new).to_owned()));
+    let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return error };
+    let renamed = RENAMED.iter().find(|(old, _)| *old == flag).map(|(_, new)| *new);
+    match (renamed, meant_by(flag.trim_start_matches('-'))) {
+        (None, None) => {}
+        (Some(new), _) => suggest(&mut error, new),
+        (None, Some((["blocks"], _))) => suggest(&mut error, "--blocks"),
+        (None, Some((keys, place))) => {
+            let tip = format!("here this is a key of the experiment file: `{}`, {place}", keys[0]);
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        }
     }
     error
+}
+
+fn suggest(error: &mut clap::Error, flag: &str) {
+    error.insert(ContextKind::SuggestedArg, ContextValue::String(flag.to_owned()));
 }
 
 /// The whole command line, with the help of the commands that parse their own arguments.
@@ -124,7 +132,7 @@ pub fn command() -> clap::Command {
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Read the experiment from this TOML file
-    #[arg(value_name = "FILE", required_unless_present = "resume")]
+    #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     /// Keep the run under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
@@ -134,7 +142,12 @@ pub struct RunArgs {
     pub resume: Option<String>,
     #[command(flatten)]
     pub method: MethodArgs,
-    /// Exit with 1 when a candidate is slower anywhere and 3 when a verdict is inconclusive, for use in CI
+    /// File the run under this label, such as commit=4f2a91c; may be given more than once, wins over
+    /// [labels] of the file
+    #[arg(long, value_name = "KEY=VALUE", value_parser = experiment::label)]
+    pub label: Vec<(String, String)>,
+    /// Exit with 1 when a candidate is slower anywhere, or beyond a limit of [gate] in the file, and with 3
+    /// when that is not decided, for use in CI
     #[arg(long)]
     pub gate: bool,
     /// Print the whole text report instead of its first screen; report.txt always has all of it
@@ -161,7 +174,8 @@ impl RunArgs {
     }
 
     pub fn overrides(&self) -> Overrides {
-        Overrides { twins: self.twins, ..self.method.overrides() }
+        let labels = self.label.iter().cloned().collect();
+        Overrides { twins: self.twins, labels, ..self.method.overrides() }
     }
 }
 
@@ -224,8 +238,8 @@ pub struct TuneArgs {
 
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// Read the experiment from this TOML file
-    #[arg(value_name = "FILE", required_unless_present = "defaults")]
+    /// Read the experiment from this TOML file; without one, list the experiments that come with dbduel
+    #[arg(value_name = "FILE")]
     pub file: Option<PathBuf>,
     #[command(flatten)]
     pub method: MethodArgs,
@@ -284,6 +298,7 @@ impl MethodArgs {
             accept_noisy: self.accept_noisy,
             contrast: self.test_causes,
             diagnose: self.profile,
+            labels: Default::default(),
             twins: false,
             fallback_name: None,
             files: None,
@@ -293,8 +308,8 @@ impl MethodArgs {
 
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Report this run: a folder, a name under --runs, or `last`
-    #[arg(value_name = "RUN", required_unless_present = "schema")]
+    /// Report this run: a folder, a name under --runs, or `last` [default: last]
+    #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
@@ -308,6 +323,9 @@ pub struct ReportArgs {
     /// Write to this file instead of stdout
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+    /// With --format parquet: one row per trial, or per trial and second [default: trials]
+    #[arg(long, value_name = "ROWS")]
+    pub table: Option<Rows>,
     /// Print the JSON Schema of --format json; no run is read
     #[arg(long, conflicts_with_all = ["run", "out", "beside"])]
     pub schema: bool,
@@ -315,7 +333,14 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub beside: Vec<PathBuf>,
     #[command(flatten)]
-    pub table: TableArgs,
+    pub layout: TableArgs,
+}
+
+/// What a row of a Parquet table stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Rows {
+    Trials,
+    Seconds,
 }
 
 #[derive(Debug, Args)]
@@ -354,13 +379,21 @@ pub enum Listed {
     Workloads,
     Observers,
     Reports,
+    Runs,
+}
+
+impl Listed {
+    pub const ALL: [Listed; 5] = [Listed::Engines, Listed::Workloads, Listed::Observers, Listed::Reports, Listed::Runs];
 }
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// List these
+    /// List these [default: everything]
     #[arg(value_name = "WHAT")]
-    pub what: Listed,
+    pub what: Option<Listed>,
+    /// List the runs under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
     /// Print the list as JSON instead of text
     #[arg(long)]
     pub json: bool,
@@ -480,6 +513,24 @@ mod tests {
             let error = command().try_get_matches_from(["dbduel", "run", "x.toml", old]).unwrap_err();
             assert!(with_new_flag(error).to_string().contains(&format!("'{new}'")), "{old}");
             assert!(command().try_get_matches_from(["dbduel", "run", "x.toml", new]).is_ok());
+        }
+    }
+
+    #[test]
+    fn flags_of_other_tools_are_refused_with_our_word() {
+        let said = |flag: &str| {
+            let error = command().try_get_matches_from(["dbduel", "run", "x.toml", flag, "4"]).unwrap_err();
+            with_new_flag(error).to_string()
+        };
+        for (flag, expected) in [
+            ("--repetitions", "'--blocks'"),
+            ("--iterations", "'--blocks'"),
+            ("--threads", "`clients`, in [workload] or [sweep]"),
+            ("--vus", "`clients`"),
+            ("--time", "`duration`, in [method]"),
+            ("--table-size", "`rows`, in [workload]"),
+        ] {
+            assert!(said(flag).contains(expected), "{flag}: {}", said(flag));
         }
     }
 

@@ -17,13 +17,15 @@ use anyhow::{Context, Result, anyhow};
 use campaign::planning::{cannot_plan, expect_open_files, plan_experiment};
 use campaign::preflight::Preflight;
 use terminal::wants_color;
-pub use terminal::{Failure, note, print, print_report};
+pub use terminal::{Failure, note, print, print_bytes, print_report};
 
 use crate::KNOWN;
-use crate::cli::{Cli, Command, PlanArgs, ReportArgs, exit};
+use crate::cli::{Cli, Command, PlanArgs, ReportArgs, Rows, exit};
+use crate::shipped;
 use bench::command_line::Verb;
 use experiment::{DEFAULT_EXPERIMENT, Experiment};
 use record::RunDir;
+use record::shell::shell_word;
 use report::{self, Report};
 
 /// Does what the command line asks and gives the exit status.
@@ -49,14 +51,21 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
     }
 }
 
-/// `dbduel report`: prints the report of a stored run.
+/// `dbduel report`: prints the report of a stored run, by default of the last one.
 fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
-    let Some(run) = &args.run else {
+    if args.schema {
         print(&report::json::schema()?)?;
         return Ok(exit::DONE);
-    };
-    report::find(&args.format).map_err(Failure::usage)?;
-    let (table, of_table) = (compare::layout(&args.table), args.format == report::sqlbench::Stored.name());
+    }
+    let run = args.run.as_deref().unwrap_or("last");
+    if args.format == columnar::NAME {
+        return export(args, run);
+    }
+    expect_format(&args.format)?;
+    if args.table.is_some() {
+        return Err(Failure::usage(anyhow!("--table chooses the rows of --format parquet, not of `{}`", args.format)));
+    }
+    let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::Stored.name());
     if !of_table && (!args.beside.is_empty() || table != Default::default()) {
         return Err(Failure::usage(anyhow!(
             "--beside, --relative, --verbose, --skip-count and --no-bars shape the table of --format sqlbench, not `{}`",
@@ -77,6 +86,43 @@ fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
+/// Formats that reports are written in by name: those of `report`, and the tables of `columnar`.
+pub fn formats() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let reports = report::REPORTS.iter().map(|one| (one.name(), one.description(), one.example()));
+    reports.chain([(columnar::NAME, columnar::DESCRIPTION, columnar::EXAMPLE)])
+}
+
+fn expect_format(format: &str) -> Result<(), Failure> {
+    if report::find(format).is_ok() {
+        return Ok(());
+    }
+    let names: Vec<&str> = formats().map(|(name, ..)| name).collect();
+    Err(Failure::usage(anyhow!(
+        "there is no report format `{format}`: use one of {}\n  next: `dbduel list reports` describes them",
+        names.join(", ")
+    )))
+}
+
+/// `--format parquet`: bytes, which no terminal is sent.
+fn export(args: &ReportArgs, run: &str) -> Result<u8, Failure> {
+    let rows = match args.table {
+        Some(Rows::Seconds) => columnar::Rows::Seconds,
+        Some(Rows::Trials) | None => columnar::Rows::Trials,
+    };
+    if args.out.is_none() && terminal::is_interactive() {
+        return Err(Failure::usage(anyhow!(
+            "a Parquet file is not text, so it is not printed on a terminal\n  next: dbduel report {} --format parquet --out trials.parquet",
+            shell_word(run)
+        )));
+    }
+    let bytes = columnar::write(&RunDir::open(&args.runs, run)?, rows)?;
+    match &args.out {
+        Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?,
+        None => print_bytes(&bytes)?,
+    }
+    Ok(exit::DONE)
+}
+
 /// What a terminal gets of a text report.
 fn first_screen() -> report::Options {
     report::Options { brief: true, width: Some(terminal::width()), ..report::Options::default() }
@@ -88,7 +134,10 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         print(DEFAULT_EXPERIMENT)?;
         return Ok(exit::DONE);
     }
-    let file = args.file.as_deref().expect("clap asks for FILE unless --defaults is given");
+    let Some(file) = args.file.as_deref() else {
+        print(&shipped::list())?;
+        return Ok(exit::DONE);
+    };
     let experiment = Experiment::load(file, &KNOWN, &args.method.overrides()).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     expect_open_files(&experiment, file).map_err(Failure::usage)?;

@@ -10,6 +10,7 @@ mod hidden;
 mod progress_bar;
 #[cfg(test)]
 mod reference;
+mod shipped;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -68,7 +69,13 @@ fn message(error: &anyhow::Error) -> String {
         return mistakes.to_string();
     }
     let causes: Vec<String> = error.chain().map(cause_text).collect();
-    indented(&format!("error: {}", causes.join("\nbecause: ")))
+    next_last(&indented(&format!("error: {}", causes.join("\nbecause: "))))
+}
+
+/// What to do stands at the end, whichever cause it came with.
+fn next_last(message: &str) -> String {
+    let (next, rest): (Vec<&str>, Vec<&str>) = message.lines().partition(|line| line.starts_with("  next: "));
+    [rest, next].concat().join("\n")
 }
 
 /// Facts from a campaign have their sentences in the reports.
@@ -101,5 +108,7 @@ mod tests {
             anyhow::anyhow!("mysqld exited\nit said: one\n         two\n  next: see the log").context("no start");
         let expected = "error: no start\n  because: mysqld exited\n  it said: one\n           two\n  next: see the log";
         assert_eq!(message(&error), expected);
+        let error = anyhow::anyhow!("no such file").context("no runs\n  next: make one");
+        assert_eq!(message(&error), "error: no runs\n  because: no such file\n  next: make one");
     }
 }

@@ -12,7 +12,6 @@ use experiment::keys::{Key, TABLES, Table};
 use load::{OptionSpec, Workload, WorkloadKind};
 use record::metric::{Described, FLAGS, METRICS};
 use report::sentences::{causes, findings, verdicts};
-use report::{REPORTS, Report};
 use trial::observe::OBSERVERS;
 
 use crate::{KNOWN, cli};
@@ -222,8 +221,9 @@ fn conclusions() -> String {
 
 fn formats() -> String {
     let mut text = "Formats of `dbduel report --format NAME`.\n\n".to_owned();
-    let row = |one: &&dyn Report| vec![code(one.name()), one.description().to_owned(), code(one.example())];
-    text += &table(&["format", "holds", "example"], REPORTS.iter().map(row));
+    let row =
+        |(name, description, example): (&str, &str, &str)| vec![code(name), description.to_owned(), code(example)];
+    text += &table(&["format", "holds", "example"], crate::commands::formats().map(row));
     text += "## Observers\n\nWhat watches a trial, and what it leaves in the record.\n\n";
     let row =
         |one: &trial::observe::ObserverKind| vec![code(one.name), one.description.to_owned(), one.example.to_owned()];

@@ -310,7 +310,19 @@ impl Engines {
     pub fn find(self, kind: &str) -> Result<&'static dyn Engine> {
         let known = || self.names().collect::<Vec<_>>().join(", ");
         let found = self.0.iter().find(|engine| engine.kind() == kind);
-        found.copied().with_context(|| format!("no engine `{kind}`; known are {}", known()))
+        let meant = || self.meant_by(kind).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+        found.copied().with_context(|| format!("no engine `{kind}`; {}known are {}", meant(), known()))
+    }
+
+    /// Whose name other tools write in another way: `postgresql`, or `mysql:8.0` as images have it.
+    pub fn meant_by(self, name: &str) -> Option<String> {
+        let (kind, version) = name.split_once(['@', ':']).map_or((name, None), |(kind, version)| (kind, Some(version)));
+        let kind = match kind.to_ascii_lowercase().as_str() {
+            "postgresql" | "pgsql" | "pg" => "postgres".to_owned(),
+            other => other.to_owned(),
+        };
+        let version = version.filter(|version| *version != "latest").map(|version| format!("@{version}"));
+        self.names().any(|known| known == kind).then(|| kind + &version.unwrap_or_default())
     }
 
     pub fn names(self) -> impl Iterator<Item = &'static str> + Clone {

@@ -22,6 +22,7 @@ pub fn of(experiment: Experiment) -> Experiment {
         baseline: first.name.clone(),
         contenders: vec![first, second],
         ladders: Vec::new(),
+        gate: None,
         twins: true,
         ..experiment
     }

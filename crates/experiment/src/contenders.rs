@@ -180,7 +180,8 @@ pub fn read_engine(
         if ENGINES_LATER.contains(&kind) {
             reader.not_yet(span, &format!("engine `{kind}`"));
         } else {
-            let note = suggestion(kind, known.engines.names());
+            let meant = known.engines.meant_by(engine).map(|meant| format!("did you mean `{meant}`?"));
+            let note = meant.unwrap_or_else(|| suggestion(kind, known.engines.names()));
             reader.reject(span, format!("unknown engine `{kind}`"), note);
         }
         return None;

@@ -57,6 +57,19 @@ pub const TABLES: &[Table] = &[
     Table { title: "[method]", name: "method", meaning: "How it is measured and judged.", keys: METHOD_KEYS },
     Table { title: "[clients]", name: "clients", meaning: "Where the load comes from.", keys: CLIENTS_KEYS },
     Table {
+        title: "[gate]",
+        name: "gate",
+        meaning: "Limits of `--gate`. They are part of the plan, and the run goes on until they are decided.",
+        keys: GATE_KEYS,
+    },
+    Table {
+        title: "[gate.latency]",
+        name: "gate.latency",
+        meaning: "A limit of response times; `latency = { quantile = 99, max_slowdown = \"10%\" }` in `[gate]` is the \
+                  short form.",
+        keys: LATENCY_KEYS,
+    },
+    Table {
         title: "[[ladder]]",
         name: "ladder",
         meaning: "One rung of a tuning ladder: a contender that is made of the rung below and the changes of this \
@@ -80,6 +93,8 @@ pub const TOP_KEYS: &[Key] = &[
     key("sweep", "table", "nothing varies", "the number that varies"),
     key("method", "table", "preset standard", "how it is measured and judged"),
     key("clients", "table", "see [clients]", "where the load comes from"),
+    key("gate", "table", "none: the verdict decides", "how much slower a candidate may be before `--gate` fails"),
+    key("labels", "table of short texts", "none", "what runs are found and joined by, such as commit = \"4f2a91c\""),
 ];
 
 pub const CONTENDER_KEYS: &[Key] = &[
@@ -173,6 +188,21 @@ pub const CLIENTS_KEYS: &[Key] = &[
     ),
 ];
 
+pub const GATE_KEYS: &[Key] = &[
+    key(
+        "max_slowdown",
+        "percentage such as `\"3%\"`",
+        "none: the verdict decides",
+        "throughput may be this much lower, or a pass this much longer; takes the place of the verdict",
+    ),
+    key("latency", "table", "none", "limit of a quantile of response times"),
+];
+
+pub const LATENCY_KEYS: &[Key] = &[
+    key("quantile", "`50`, `95`, `99` or `99.9`", "required", "the quantile, in percent"),
+    key("max_slowdown", "percentage such as `\"10%\"`", "required", "it may be this much longer"),
+];
+
 pub const METHOD_KEYS: &[Key] = &[
     key("preset", "`quick`, `standard` or `strict`", "", "the values of keys that the file does not set"),
     key("duration", "time such as `\"60s\"`", "", "length of the measured part of a trial"),
@@ -254,6 +284,32 @@ const REMOVED: &[(&str, &str)] = &[
     ("shapley", "write ablation = true: it measures the highest rung without each of its steps"),
 ];
 
+/// Words of other tools, the keys that mean the same here, and where they stand.
+const OTHER_TOOLS: &[(&[&str], &[&str], &str)] = &[
+    (&["threads", "users", "vus", "num_threads"], &["clients"], "in [workload] or [sweep]"),
+    (&["repetitions", "iterations"], &["blocks"], "in [method]"),
+    (&["time", "max_time"], &["duration"], "in [method]"),
+    (&["scale", "scale_factor", "table_size"], &["rows", "warehouses"], "in [workload]"),
+];
+
+/// The keys that a word of another tool may mean, the likeliest first, and where in an experiment file they stand.
+pub fn meant_by(word: &str) -> Option<(&'static [&'static str], &'static str)> {
+    let word = word.to_ascii_lowercase().replace('-', "_");
+    let found = OTHER_TOOLS.iter().find(|(words, ..)| words.contains(&word.as_str()));
+    found.map(|(_, keys, place)| (*keys, *place))
+}
+
+/// The key of this table that a word of another tool means, else where it stands.
+pub fn in_our_words(word: &str, known: &[&str], is_top: bool) -> Option<String> {
+    let (keys, place) = meant_by(word)?;
+    // The top of the file has a table of the name `clients`, which is not their number.
+    let here = keys.iter().find(|key| known.contains(key) && !is_top);
+    Some(match here {
+        Some(key) => format!("did you mean `{key}`?"),
+        None => format!("here this is `{}`, {place}", keys[0]),
+    })
+}
+
 /// What to write in place of a key or a value that the file format no longer has.
 pub fn in_place_of(word: &str) -> Option<&'static str> {
     REMOVED.iter().find(|(removed, _)| *removed == word).map(|(_, instead)| *instead)
@@ -280,6 +336,23 @@ mod tests {
     use super::*;
     use crate::defaults::{NOISY_HOST_WORDS, RULES, STOP_WORDS};
     use engine::request::{PAGE_CACHE_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS};
+
+    #[test]
+    fn words_of_other_tools_mean_keys_of_ours() {
+        let check = |word: &str, known: &[&str], is_top: bool, expected: &str| {
+            assert_eq!(in_our_words(word, known, is_top).as_deref(), Some(expected), "{word}");
+        };
+        for word in ["threads", "users", "vus", "VUs"] {
+            check(word, &["clients", "rows"], false, "did you mean `clients`?");
+        }
+        check("threads", &names(TOP_KEYS), true, "here this is `clients`, in [workload] or [sweep]");
+        check("repetitions", &names(METHOD_KEYS), false, "did you mean `blocks`?");
+        check("iterations", &["rows"], false, "here this is `blocks`, in [method]");
+        check("time", &names(METHOD_KEYS), false, "did you mean `duration`?");
+        check("scale", &["rows"], false, "did you mean `rows`?");
+        check("table-size", &["warehouses"], false, "did you mean `warehouses`?");
+        assert_eq!(in_our_words("rows", &names(METHOD_KEYS), false), None);
+    }
 
     #[test]
     fn a_renamed_key_is_no_key_any_more_and_its_note_names_one() {

@@ -12,7 +12,9 @@ mod arrangements;
 mod contenders;
 mod defaults;
 mod error;
+mod gate;
 pub mod keys;
+mod labels;
 mod ladder;
 mod mistakes;
 mod parse;
@@ -28,6 +30,8 @@ pub use engine::CpuList;
 pub use engine::request::{Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy};
 pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
 pub use error::Error;
+pub use keys::meant_by;
+pub use labels::{Labels, label};
 pub use mistakes::Mistakes;
 pub use parse::Overrides;
 pub use record::point::{CLIENTS, CORES, RATE};
@@ -44,6 +48,7 @@ use driver::Isolation;
 use engine::Engine;
 use load::{Interarrival, Rate, WorkloadKind};
 
+use record::format::gate::GateRecord;
 use record::format::ladder::LadderRecord;
 use record::format::{Point, RuleName};
 
@@ -64,6 +69,10 @@ pub struct Experiment {
     pub transport: Transport,
     /// CPUs that the load generator was given; none where dbduel shares them out itself.
     pub client_cores: Option<CpuList>,
+    /// How much slower a candidate may be.
+    pub gate: Option<GateRecord>,
+    /// What the user files the run under.
+    pub labels: Labels,
     /// The first contender of the file against itself (`dbduel aa`).
     pub twins: bool,
     /// The file as it was given, passwords masked.

@@ -33,7 +33,7 @@ impl fmt::Display for Mistakes {
                 writeln!(out, "  {note}")?;
             }
         }
-        write!(out, "see: `dbduel plan --defaults` prints every key, its default and the reason for it")
+        write!(out, "next: `dbduel plan --defaults` prints every key, its default and the reason for it")
     }
 }
 

@@ -12,7 +12,9 @@ use toml::de::DeTable;
 
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, Warmup, defaults};
+use super::gate::read_gate;
 use super::keys::{CLIENTS_KEYS, TOP_KEYS, names};
+use super::labels::{Labels, read_labels};
 use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::plan::files_of;
@@ -37,6 +39,7 @@ pub struct Overrides {
     pub accept_noisy: bool,
     pub contrast: bool,
     pub diagnose: bool,
+    pub labels: Labels,
     /// The file's first contender runs against itself; the others are left out.
     pub twins: bool,
     /// The name of an experiment whose file gives none; without it, that is the name of the file.
@@ -56,12 +59,14 @@ impl Overrides {
             accept_noisy,
             contrast,
             diagnose,
+            labels,
             twins: _,
             fallback_name: _,
             files: _,
         } = self;
         let switches = [accept_noisy, contrast, diagnose];
-        preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && !switches.contains(&&true)
+        let has_none = preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && labels.is_empty();
+        has_none && !switches.contains(&&true)
     }
 
     /// What makes the stored text of a run the experiment of its plan again.
@@ -75,6 +80,7 @@ impl Overrides {
             accept_noisy: method.noisy_host == NoisyHost::Stamp.word(),
             contrast: method.contrast,
             diagnose: method.diagnose,
+            labels: Labels::new(),
             twins: plan.twins,
             fallback_name: Some(aa::name_of_the_file(plan).to_owned()),
             files: Some(files_of(plan)),
@@ -114,7 +120,7 @@ impl Experiment {
 }
 
 fn unreadable(file: &str, cause: &std::io::Error) -> Mistakes {
-    let note = "next: name a TOML file, such as one of those under experiments/".to_owned();
+    let note = "expected a TOML file; `dbduel plan` lists those that come with dbduel".to_owned();
     let mistake = Mistake { line: None, what: format!("cannot read {file}: {cause}"), notes: vec![note] };
     Mistakes { file: file.to_owned(), list: vec![mistake] }
 }
@@ -138,6 +144,8 @@ fn read_experiment<'a>(
         refuse_times(reader, top);
     }
     let (transport, client_cores) = read_clients(reader, top, &defaults);
+    let gate = read_gate(reader, top, &workloads);
+    let labels = read_labels(reader, top, &overrides.labels);
     let experiment = Experiment {
         name: reader
             .name(top, "name")
@@ -151,6 +159,8 @@ fn read_experiment<'a>(
         method,
         transport,
         client_cores,
+        gate,
+        labels,
         twins: false,
         text: String::new(),
         contenders,
@@ -505,11 +515,15 @@ pub mod tests {
             accept_noisy: true,
             contrast: true,
             diagnose: false,
+            labels: [("commit".to_owned(), "new".to_owned())].into(),
             twins: false,
             fallback_name: None,
             files: None,
         };
-        let experiment = Experiment::parse(SHORT, "x.toml", &known(), &overrides).unwrap();
+        let file = format!("{SHORT}labels = {{ commit = \"old\", branch = \"main\" }}\n");
+        let experiment = Experiment::parse(&file, "x.toml", &known(), &overrides).unwrap();
+        let labels: Vec<&str> = experiment.labels.values().map(String::as_str).collect();
+        assert_eq!(labels, ["main", "new"]);
         let method = &experiment.method;
         assert_eq!((method.preset.as_str(), method.blocks, method.seed), ("quick", 12, 7));
         assert_eq!((method.duration.as_secs(), method.warmup.as_secs()), (90, 2));

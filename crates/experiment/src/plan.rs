@@ -79,6 +79,7 @@ impl Plan {
                 .collect(),
             ladders: experiment.ladders.clone(),
             workloads: experiment.workloads.iter().map(|choice| workload_record(choice, experiment)).collect(),
+            gate: experiment.gate,
             method: method_record(experiment, thresholds),
             trials: order::trials(experiment),
         };

@@ -12,7 +12,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{home_of, in_place_of, meaning};
+use super::keys::{home_of, in_our_words, in_place_of, meaning};
 use super::mistakes::{Mistake, Mistakes, nearest, suggestion};
 use super::quantity;
 use engine::CpuList;
@@ -158,9 +158,11 @@ impl<'a> Reader<'a> {
                 if section.title.is_empty() { "at the top of the file" } else { &format!("in {}", section.title) };
             let near = nearest(name, known.iter().copied());
             let home = home_of(name).filter(|_| near.is_none()).map(|home| format!("`{name}` belongs {home}"));
-            let note = in_place_of(name).map(str::to_owned).or(home);
+            let meant = in_our_words(name, known, section.title.is_empty());
+            let has_instead = in_place_of(name).is_some() || meant.is_some();
+            let note = in_place_of(name).map(str::to_owned).or(meant).or(home);
             let mut note = note.unwrap_or_else(|| suggestion(name, known.iter().copied()));
-            let is_suggested = near.filter(|_| in_place_of(name).is_none());
+            let is_suggested = near.filter(|_| !has_instead);
             if let Some(meaning) = is_suggested.and_then(|near| meaning(&section.title, near)) {
                 note += &format!(" ({meaning})");
             }

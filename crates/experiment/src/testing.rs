@@ -170,6 +170,8 @@ pub fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -
         method,
         transport: Transport::Socket,
         client_cores: None,
+        gate: None,
+        labels: Labels::new(),
         twins: false,
         text: String::new(),
     }

@@ -7,6 +7,7 @@ pub mod decision;
 mod declared;
 pub mod diagnostic;
 pub mod figures;
+pub mod gate;
 pub mod ladder;
 pub mod operations;
 pub mod purpose;
@@ -17,11 +18,13 @@ pub use declared::{KindRecord, MetricRecord};
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use cause_test::{ContrastKind, ContrastRecord};
 pub use check::CheckRecord;
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
+use gate::GateRecord;
 use ladder::LadderRecord;
 pub use purpose::{Purpose, measured};
 
@@ -63,6 +66,9 @@ pub struct PlanRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ladders: Vec<LadderRecord>,
     pub workloads: Vec<WorkloadRecord>,
+    /// How much slower a candidate may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateRecord>,
     pub method: MethodRecord,
     pub trials: Vec<PlannedTrial>,
 }
@@ -89,7 +95,7 @@ pub struct ContenderRecord {
     pub target: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRecord {
     pub label: String,
     pub name: String,
@@ -193,7 +199,7 @@ impl PlanRecord {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MethodRecord {
     pub preset: String,
     pub rule: RuleName,
@@ -269,7 +275,7 @@ pub mod step {
 }
 
 /// The rule that verdicts come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleName {
     Exact,
@@ -307,7 +313,7 @@ pub struct PlannedTrial {
     pub purpose: Purpose,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     Ok,
@@ -353,7 +359,7 @@ impl TrialRecord {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// The step that failed: `start`, `connect`, `measure`, `check` …
     pub step: String,
@@ -388,6 +394,9 @@ pub struct RunRecord {
     /// the plan included.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spent_s: f64,
+    /// What the user files the run under: commit, branch, class of host.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub labels: BTreeMap<String, String>,
     /// The search over settings that this run is part of (`dbduel tune`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<tuning::SearchRecord>,
@@ -434,7 +443,7 @@ impl PilotRecord {
 }
 
 /// A contender against itself, under the full protocol: which difference this host can detect.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AaRecord {
     /// RFC 3339.
     pub at: String,
@@ -501,7 +510,7 @@ fn is_zero(value: &f64) -> bool {
     *value == 0.0
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostRecord {
     pub cpu_model: String,
     pub cores: u32,
@@ -535,7 +544,7 @@ pub struct ClientRecord {
 }
 
 /// One side of a duet: a server and its generator.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SideRecord {
     pub cores: String,
     /// Hyperthreads of one core counted once.
@@ -582,7 +591,7 @@ pub struct ContenderFacts {
 }
 
 /// What a server's program was compiled for, and how.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildRecord {
     /// 32 or 64; null where it is not known.
     pub word_bits: Option<u32>,
@@ -594,7 +603,7 @@ pub struct BuildRecord {
 }
 
 /// A server's answer to how it would run a statement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatementPlan {
     /// The same for all engines.
     pub statement: String,

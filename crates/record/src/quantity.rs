@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::format::figures::fixed;
+
 /// The longest time that a file may ask for. A week-long trial is a slip of the finger.
 const LONGEST_SECS: f64 = 7.0 * 86_400.0;
 
@@ -54,6 +56,12 @@ pub fn percent(text: &str) -> Result<f64, String> {
         return Err(format!("`{text}` is out of range; more than 0% and less than 100% makes sense"));
     }
     Ok(number / 100.0)
+}
+
+/// A share that was given, or an error rate, with the digits that matter: `3 %`, `2.5 %`.
+pub fn percent_text(fraction: f64) -> String {
+    let text = fixed(fraction * 100.0, 2);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// Reads a size as servers write it: `256M`, `1GB`, `8kB`, `131072`; K is 1024 to all of them.

@@ -144,8 +144,9 @@ impl RunDir {
             _ => [PathBuf::from(run), runs.join(run)].into_iter().find(|path| path.join(PLAN).is_file()).ok_or_else(
                 || {
                     anyhow!(
-                        "there is no run `{run}`: neither a folder with a `{PLAN}` nor a name under `{}`",
-                        runs.display()
+                        "there is no run `{run}`: neither a folder with a `{PLAN}` nor a name under `{}`\n  next: `dbduel list runs --runs {}` lists those that are there",
+                        runs.display(),
+                        shell_path(runs)
                     )
                 },
             )?,
@@ -156,6 +157,16 @@ impl RunDir {
             check_version(&run.path.join(RUN), FORMAT_VERSION)?;
         }
         Ok(run)
+    }
+
+    /// All runs of a folder, the latest first; none of a folder that is not there.
+    pub fn all(runs: &Path) -> Result<Vec<RunDir>> {
+        if !runs.exists() {
+            return Ok(Vec::new());
+        }
+        let mut found = stamped(runs)?;
+        found.sort_by(|one, other| other.cmp(one));
+        Ok(found.into_iter().map(|(.., path)| RunDir { path, _writer: None }).collect())
     }
 
     pub fn path(&self) -> &Path {
@@ -426,7 +437,13 @@ fn slug(name: &str) -> String {
 
 /// The run that started last, going by the time in the folders' names.
 fn newest(runs: &Path) -> Result<PathBuf> {
-    let entries = fs::read_dir(runs).with_context(|| format!("there are no runs here: cannot read `{}`\n  next: make one with `dbduel run FILE`, or name their folder with --runs", runs.display()))?;
+    let last = stamped(runs)?.into_iter().max();
+    last.map(|(.., path)| path).ok_or_else(|| anyhow!("there is no stored run under `{}` yet; --runs names another folder\n  next: `dbduel run experiments/quickstart.toml` makes one in two minutes", runs.display()))
+}
+
+/// Runs with the time and the name that order them.
+fn stamped(runs: &Path) -> Result<Vec<(String, String, PathBuf)>> {
+    let entries = fs::read_dir(runs).with_context(|| format!("there are no runs here: cannot read `{}`; --runs names another folder\n  next: `dbduel run experiments/quickstart.toml` makes one in two minutes", runs.display()))?;
     let mut found = Vec::new();
     for entry in entries {
         let path = entry?.path();
@@ -435,8 +452,7 @@ fn newest(runs: &Path) -> Result<PathBuf> {
             found.push((stamp.to_owned(), name, path));
         }
     }
-    let last = found.into_iter().max();
-    last.map(|(.., path)| path).ok_or_else(|| anyhow!("there is no stored run under `{}` yet\n  next: make one with `dbduel run FILE`, or name their folder with --runs", runs.display()))
+    Ok(found)
 }
 
 /// The part of a folder's name from its UTC time on: `20310504T101500Z`, or with `-2` behind it.

@@ -117,6 +117,8 @@ fn the_text_of_a_mixed_and_of_an_open_run_is_as_stored() {
     check("mixed.txt", &text::Text.write(&mixed, &Options::default()).unwrap());
     let open = evidence(&Story { ratios: [1.0; 4], spread: 0.06, ..Story::default() });
     check("open.txt", &text::Text.write(&open, &Options::default()).unwrap());
+    let gate = crate::sections::gate::tests::limited(0.95, 0.03);
+    check("gate.md", &text::Markdown.write(&gate, &Options::default()).unwrap());
 }
 
 #[test]
@@ -162,6 +164,7 @@ fn screens() -> Vec<(&'static str, Evidence)> {
         ("cores", evidence_of(tell_cores(&Story::default()))),
         ("passes", evidence_of(tell_passes(&Story::default()))),
         ("TPC-C", evidence_of(tell_tpcc(&Story::default()))),
+        ("a gate", crate::sections::gate::tests::limited(0.95, 0.03)),
     ]
 }
 

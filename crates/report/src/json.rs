@@ -12,7 +12,7 @@ use serde::Serialize;
 use stats::{Interval, UslFit};
 
 use analysis::differences::{Difference, drifts};
-use analysis::json;
+use analysis::gate::Gate;
 use analysis::latency_windows::{Told, windows};
 use analysis::{
     Cause, Comparison, Estimate, Finding, HeadToHead, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions,
@@ -65,13 +65,13 @@ struct Document<'a> {
     finished_at: Option<&'a str>,
     ended_by: Option<&'a str>,
     dbduel_version: &'a str,
-    #[schemars(with = "json::Recorded")]
+    /// What the user filed the run under.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    labels: &'a BTreeMap<String, String>,
     method: &'a MethodRecord,
-    #[schemars(with = "json::Recorded")]
     host: &'a HostRecord,
     client: Client<'a>,
     contenders: Vec<Contender<'a>>,
-    #[schemars(with = "Vec<json::Recorded>")]
     workloads: Vec<WorkloadRecord>,
     trials: Vec<Trial<'a>>,
     /// Trials beside the plan, of which no verdict takes anything.
@@ -86,28 +86,25 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ladder_stages: Vec<&'a Stage>,
     /// What was measured of generator and network before the first block.
-    #[schemars(with = "Vec<json::Recorded>")]
     checks: &'a [CheckRecord],
     /// What was decided while the run went on.
-    #[schemars(with = "Vec<json::Recorded>")]
     decisions: &'a [DecisionRecord],
     /// Stacks and waits of the profiles among the probes.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    #[schemars(with = "Vec<json::Recorded>")]
     profiles: &'a [DiagnosticRecord],
     /// What A/A tests had shown on this host before.
-    #[schemars(with = "Vec<json::Recorded>")]
     aa_history: &'a [AaRecord],
     /// What each candidate does differently without being asked.
     differences: Vec<SettingsAndPlans<'a>>,
     findings: Vec<FindingInWords<'a>>,
+    /// What `--gate` answers; absent in A/A tests and in the race of a search.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<Gate>,
     /// What this A/A test has shown; absent in any other run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<json::Recorded>")]
     aa: Vec<AaRecord>,
     /// The search over settings that this run is part of; absent in any other run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<json::Recorded>")]
     search: Option<&'a SearchRecord>,
     notes: Vec<&'a str>,
 }
@@ -118,7 +115,6 @@ struct Client<'a> {
     cores: &'a str,
     shared_cores: bool,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    #[schemars(with = "Vec<json::Recorded>")]
     sides: &'a [SideRecord],
     client_cpu_us_per_query: Option<f64>,
     checks: Checks,
@@ -150,7 +146,6 @@ struct Contender<'a> {
     cores: Option<&'a str>,
     memory_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<json::Recorded>")]
     build: Option<&'a BuildRecord>,
 }
 
@@ -162,11 +157,9 @@ struct Trial<'a> {
     point: &'a Point,
     block: u32,
     order: u32,
-    #[schemars(with = "String")]
     status: Status,
     /// The trial whose place this one takes.
     #[serde(skip_serializing_if = "Purpose::is_compare")]
-    #[schemars(with = "serde_json::Value")]
     purpose: &'a Purpose,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeats: Option<u32>,
@@ -177,7 +170,6 @@ struct Trial<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     repeated_as: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<json::Recorded>")]
     failure: Option<&'a Failure>,
     flags: &'a [String],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -277,6 +269,7 @@ impl<'a> Document<'a> {
             finished_at: run.finished_at.as_deref(),
             ended_by: run.ended_by.as_deref(),
             dbduel_version: &run.dbduel_version,
+            labels: &run.labels,
             method: &plan.method,
             host: &run.host,
             client: client(evidence),
@@ -304,6 +297,7 @@ impl<'a> Document<'a> {
             aa_history: &run.twins,
             differences: drifts(plan, run).into_iter().map(difference).collect(),
             findings: findings(evidence),
+            gate: evidence.gate(),
             aa: evidence.twins(),
             search: evidence.run.search.as_ref(),
             notes: note.iter().map(String::as_str).collect(),

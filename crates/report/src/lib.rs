@@ -10,8 +10,8 @@ mod conditions;
 mod csv;
 pub mod dbt2;
 mod document;
-pub mod gate;
 pub mod json;
+mod junit;
 pub mod kinds;
 mod page;
 pub mod pgbench;
@@ -31,11 +31,13 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow};
 pub use page::unpacked;
 pub use record::metric::unit;
+pub use sections::gate;
 pub use sections::profile::flame_graphs;
 use sections::{scaling, settings_and_plans};
 pub use terminal::visible;
 
 use analysis::aa::records;
+use analysis::gate::Gate;
 use analysis::{Conclusions, conclude_with_seconds};
 use record::format::{AaRecord, DiagnosticRecord, EmbeddedRecords, PlanRecord, Purpose, RunRecord, Series, Status};
 use record::{RunDir, StoredTrials};
@@ -61,6 +63,7 @@ pub const REPORTS: &[&dyn Report] = &[
     &text::Markdown,
     &json::Json,
     &csv::Csv,
+    &junit::JUnit,
     &sysbench::Stored(sysbench::Layout::Modern),
     &sysbench::Stored(sysbench::Layout::Classic),
     &dbt2::Stored(dbt2::Arithmetic::Once),
@@ -108,6 +111,13 @@ impl Evidence {
     /// What a run of twins has shown, by workload and point; nothing for any other run.
     pub fn twins(&self) -> Vec<AaRecord> {
         records(&self.plan, &self.run, self.trials.measured(), &self.series, &self.conclusions)
+    }
+
+    /// What `--gate` answers; none of what has no verdicts (the race of a search) or asks for none (an A/A test).
+    pub fn gate(&self) -> Option<Gate> {
+        let is_race = self.run.search.as_ref().is_some_and(|search| search.run.is_none());
+        let has_gate = !is_race && !self.plan.twins;
+        has_gate.then(|| analysis::gate::gate(&self.plan, &self.run, &self.trials.all()))
     }
 
     /// Reads a stored run and judges it.

@@ -5,6 +5,7 @@ mod causes;
 mod costs;
 mod differences;
 mod first;
+pub mod gate;
 mod host;
 mod ladder;
 mod latency;
@@ -41,6 +42,7 @@ pub trait Topic: Sync {
 /// Every topic behind the first screen.
 pub const TOPICS: &[&dyn Topic] = &[
     &ladder::Ladders,
+    &gate::Limits,
     &levels::Levels,
     &costs::Costs,
     &causes::Causes,

@@ -134,7 +134,7 @@ pub fn method(plan: &PlanRecord) -> String {
     if candidates > 1 {
         text += &format!("; {candidates} candidates share the error");
     }
-    text += &super::gate::about(plan).map_or(String::new(), |about| format!("; {about}"));
+    text += &super::sections::gate::about(plan).map_or(String::new(), |about| format!("; {about}"));
     let clones = method.work_copy.as_ref().map(|how| format!("data by {how}"));
     for told in clones.into_iter().chain(method.arrangement().map(str::to_owned)) {
         text += &format!("; {told}");

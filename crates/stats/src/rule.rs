@@ -148,6 +148,8 @@ trait Evidence {
 /// A rule that is ready to judge any number of series.
 pub struct Judge {
     rule: Rule,
+    /// The log ratio that verdicts are relative to: 0 is equal speed.
+    reference: f64,
     evidence: Box<dyn Evidence>,
 }
 
@@ -157,7 +159,13 @@ impl Judge {
             RuleKind::Exact => Box::new(exact::Exact::new(&rule)),
             RuleKind::T => Box::new(student::Student::new(&rule)),
         };
-        Judge { rule, evidence }
+        Judge { rule, reference: 0.0, evidence }
+    }
+
+    /// `Faster` then means proven above this log ratio and `Slower` proven below it; nothing is the same within a
+    /// margin. Intervals do not change.
+    pub fn against_limit(self, limit: f64) -> Judge {
+        Judge { rule: Rule { margin: 0.0, ..self.rule }, reference: limit, ..self }
     }
 
     pub fn rule(&self) -> &Rule {
@@ -182,7 +190,7 @@ impl Judge {
             interval: repeated.or(unadjusted),
             basis: if repeated.is_some() { Basis::Rule(rule.kind) } else { Basis::Plain },
             unadjusted,
-            word: repeated.map(|interval| rule.word(interval)),
+            word: repeated.map(|interval| self.verdict(interval)),
             mean: mean(log_ratios).expect("an estimate exists, so there is a block"),
             sd: spread,
             mde: spread.and_then(|sd| self.evidence.mde(sd, blocks)),
@@ -193,7 +201,12 @@ impl Judge {
     /// The verdict alone, without the figures that only a report needs.
     pub fn word(&self, log_ratios: &[f64], ended: bool) -> Option<(Verdict, Interval)> {
         let interval = self.interval(log_ratios, ended)?;
-        Some((self.rule.word(interval), interval))
+        Some((self.verdict(interval), interval))
+    }
+
+    fn verdict(&self, interval: Interval) -> Verdict {
+        let Interval { low, high } = interval;
+        self.rule.word(Interval { low: low - self.reference, high: high - self.reference })
     }
 
     /// Would the rule have rejected this log ratio by now?

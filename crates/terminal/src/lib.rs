@@ -47,6 +47,11 @@ impl From<anyhow::Error> for Failure {
     }
 }
 
+/// Whether stdout is a terminal.
+pub fn is_interactive() -> bool {
+    std::io::stdout().is_terminal()
+}
+
 /// Colours go to a terminal unless the user has set `NO_COLOR`.
 pub fn wants_color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
@@ -79,8 +84,13 @@ pub fn print(text: &str) -> Result<()> {
 /// Writes a report, whose only control characters are its colours. A reader that has gone away (`| head`) has seen
 /// enough.
 pub fn print_report(text: &str) -> Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// Writes a result that is no text.
+pub fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written.context("cannot write to stdout"),
     }

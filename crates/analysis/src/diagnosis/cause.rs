@@ -6,8 +6,8 @@ use serde::Serialize;
 use record::format::{ContrastKind, Failure, Point};
 
 use super::Side;
+use crate::Grade;
 use crate::named::named;
-use crate::{Grade, json};
 
 named! {
     /// The names of the rules.
@@ -120,14 +120,8 @@ impl CauseTest {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
-    NotRun {
-        because: String,
-    },
-    Failed {
-        contender: String,
-        #[schemars(with = "json::Recorded")]
-        failure: Failure,
-    },
+    NotRun { because: String },
+    Failed { contender: String, failure: Failure },
     Ended(GapChange),
 }
 

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use experiment::meant_by;
 use load::{COMPAT, NO_COMPAT, OptionSpec, OptionValue, Options, WorkloadKind};
 use workloads::{WORKLOADS, workload_kind};
 
@@ -460,14 +461,18 @@ fn ending_hint(verb: Verb, word: &str) -> String {
 fn unknown(given: &Given) -> String {
     let of_workloads = WORKLOADS.iter().flat_map(|kind| kind.options).flat_map(OptionSpec::names).map(normal);
     let known: Vec<String> = options::names().map(str::to_owned).chain(of_workloads).collect();
-    let near = nearest(&given.name, known.iter().map(String::as_str));
+    let meant = meant_by(&given.name).and_then(|(keys, _)| keys.iter().find(|key| known.iter().any(|one| one == *key)));
+    let near = meant.copied().or_else(|| nearest(&given.name, known.iter().map(String::as_str)));
     let near = near.map_or(String::new(), |near| format!("; did you mean --{near}?"));
     format!("{}: there is no such option{near}", given.typed)
 }
 
 fn not_of(kind: &WorkloadKind, given: &Given) -> String {
     let name = kind.name;
-    format!("{}: {name} has no such option; `dbduel bench {name} --help` lists its own", given.typed)
+    let meant = meant_by(&given.name)
+        .and_then(|(keys, _)| keys.iter().find(|key| kind.options.iter().any(|one| one.name == **key)));
+    let meant = meant.map_or(String::new(), |key| format!("; did you mean --{key}?"));
+    format!("{}: {name} has no such option{meant}; `dbduel bench {name} --help` lists its own", given.typed)
 }
 
 /// The known name that is most likely meant.

@@ -236,3 +236,13 @@ fn dbt2_s_table_is_for_tpcc_only() {
     let refused = read_line(Verb::Bench, &format!("oltp_read_write {line} dbt2")).err().unwrap();
     assert!(refused.contains("TPC-C's transactions only"), "{refused}");
 }
+
+#[test]
+fn words_of_other_tools_are_answered_with_ours() {
+    let refused = |option: &str| {
+        read_line(Verb::Bench, &format!("oltp_read_write --target mysql://app@db/bench {option}")).err().unwrap()
+    };
+    for (option, expected) in [("--vus 4", "--clients"), ("--users 4", "--clients"), ("--scale 4", "--rows")] {
+        assert!(refused(option).contains(&format!("; did you mean {expected}?")), "{}", refused(option));
+    }
+}

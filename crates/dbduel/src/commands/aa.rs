@@ -9,6 +9,7 @@ pub fn aa(args: &AaArgs) -> Result<u8, Failure> {
         runs: args.runs.clone(),
         resume: args.resume.clone(),
         method: args.method.clone(),
+        label: Vec::new(),
         gate: false,
         full: false,
         json: args.json,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Result, anyhow, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::{Failure, print};
 use crate::cli::{CompareArgs, TableArgs, exit};
@@ -43,7 +43,7 @@ fn open(runs: &Path, name: &str) -> Result<Given> {
         return Ok(Given::File(sqlbench::read_log(path)?));
     }
     let run = RunDir::open(runs, name)
-        .map_err(|error| anyhow!("{error:#}\n  nor is there a file {name} that the classic sql-bench wrote"))?;
+        .with_context(|| format!("{name} is neither a stored run nor a RUN file of the classic sql-bench"))?;
     Ok(Given::Run(Box::new(Evidence::gather(&run)?)))
 }
 

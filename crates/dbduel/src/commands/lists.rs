@@ -1,6 +1,9 @@
 //! `dbduel list`, `fetch` and `cache`: what there is, and what lies here already.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::{Failure, note, print};
@@ -8,32 +11,93 @@ use crate::KNOWN;
 use crate::cli::{CacheAction, CacheArgs, FetchArgs, ListArgs, Listed, exit};
 use engine::{self, Cache};
 use experiment::{Origin, VersionRequest, quantity};
-use report::REPORTS;
+use record::RunDir;
 use trial::observe::OBSERVERS;
 
 pub fn list(args: &ListArgs) -> Result<u8, Failure> {
-    let rows = match args.what {
+    match args.what {
+        Some(what) => {
+            let rows = rows(what, &args.runs)?;
+            print(&if args.json { pretty(Value::Array(rows))? } else { text(what, &rows, &args.runs) })?;
+        }
+        None => everything(args)?,
+    }
+    Ok(exit::DONE)
+}
+
+/// All lists, each below its name.
+fn everything(args: &ListArgs) -> Result<()> {
+    let mut all = serde_json::Map::new();
+    for what in Listed::ALL {
+        all.insert(name(what), Value::Array(rows(what, &args.runs)?));
+    }
+    if args.json {
+        return print(&pretty(Value::Object(all))?);
+    }
+    let titled = |what: Listed| {
+        let rows = all[&name(what)].as_array().map_or(&[][..], Vec::as_slice);
+        format!("{}\n{}", name(what).to_uppercase(), text(what, rows, &args.runs))
+    };
+    print(&Listed::ALL.map(titled).join("\n"))
+}
+
+fn name(what: Listed) -> String {
+    what.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+fn pretty(rows: Value) -> Result<String> {
+    Ok(serde_json::to_string_pretty(&rows).context("cannot write the list as JSON")? + "\n")
+}
+
+fn rows(what: Listed, folder: &Path) -> Result<Vec<Value>> {
+    Ok(match what {
         Listed::Engines => engines()?,
         Listed::Workloads => {
             KNOWN.workloads.0.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect()
         }
         Listed::Observers => OBSERVERS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect(),
         Listed::Reports => {
-            REPORTS.iter().map(|report| entry(report.name(), report.description(), report.example())).collect()
+            super::formats().map(|(name, description, example)| entry(name, description, example)).collect()
         }
+        Listed::Runs => RunDir::all(folder)?.iter().map(run).collect(),
+    })
+}
+
+fn text(what: Listed, rows: &[Value], folder: &Path) -> String {
+    let line = |kind: &&dyn engine::Engine| {
+        format!("\n{}: {}; engine = \"{}\"", kind.kind(), kind.description(), kind.example())
     };
-    if args.json {
-        print(&(serde_json::to_string_pretty(&rows).context("cannot write the list as JSON")? + "\n"))?;
-    } else {
-        print(&table(&rows))?;
-        if args.what == Listed::Engines {
-            let line = |kind: &&dyn engine::Engine| {
-                format!("\n{}: {}; engine = \"{}\"", kind.kind(), kind.description(), kind.example())
-            };
-            print(&(KNOWN.engines.0.iter().map(line).collect::<String>() + "\n"))?;
+    match what {
+        Listed::Engines => table(rows) + &KNOWN.engines.0.iter().map(line).collect::<String>() + "\n",
+        Listed::Runs if rows.is_empty() => {
+            format!("no run is stored under `{}` yet\n  next: dbduel run {}\n", folder.display(), crate::shipped::FIRST)
         }
+        _ => table(rows),
     }
-    Ok(exit::DONE)
+}
+
+/// A stored run in one line; one that cannot be read is listed all the same.
+fn run(run: &RunDir) -> Value {
+    let read = || -> Result<Value> {
+        let (plan, trials) = (run.plan()?, run.trials()?);
+        let record = run.run_record().ok();
+        let ended = record.as_ref().and_then(|record| record.ended_by.clone());
+        let contenders: Vec<&str> = plan.contenders.iter().map(|one| one.name.as_str()).collect();
+        Ok(json!({
+            "run": run.name(),
+            "started": record.as_ref().map(|record| record.started_at.clone()).unwrap_or_default(),
+            "ended": ended.unwrap_or_else(|| "not ended".to_owned()),
+            "trials": format!("{} of {}", trials.measured().len(), plan.trials.len()),
+            "contenders": contenders.join(", "),
+            "labels": record.map(|record| record.labels).unwrap_or_default(),
+        }))
+    };
+    read().unwrap_or_else(|error| {
+        let cause = format!("{error:#}");
+        let (started, trials, contenders) = ("", "", "");
+        let ended = format!("cannot be read: {}", cause.lines().next().unwrap_or_default());
+        json!({ "run": run.name(), "started": started, "ended": ended, "trials": trials, "contenders": contenders, "labels": {} })
+    })
 }
 
 fn entry(name: &str, description: &str, example: &str) -> Value {
@@ -56,18 +120,21 @@ fn engines() -> Result<Vec<Value>> {
 fn table(rows: &[Value]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::NOTHING);
-    let cells = |row: &Value| {
-        row.as_object()
-            .into_iter()
-            .flatten()
-            .map(|(_, value)| value.as_str().unwrap_or("").to_owned())
-            .collect::<Vec<_>>()
-    };
+    let cells = |row: &Value| row.as_object().into_iter().flatten().map(|(_, value)| cell(value)).collect::<Vec<_>>();
     if let Some(first) = rows.first().and_then(Value::as_object) {
         table.set_header(first.keys());
     }
     table.add_rows(rows.iter().map(cells));
     table.lines().map(|line| line.trim_end().to_owned() + "\n").collect()
+}
+
+/// A text as it is, and labels as `branch=main, commit=4f2a91c`.
+fn cell(value: &Value) -> String {
+    let labels = |labels: &serde_json::Map<String, Value>| {
+        let each = labels.iter().map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()));
+        each.collect::<Vec<_>>().join(", ")
+    };
+    value.as_object().map_or_else(|| value.as_str().unwrap_or_default().to_owned(), labels)
 }
 
 pub fn fetch(args: &FetchArgs) -> Result<u8, Failure> {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
+use analysis::EndReason;
 use analysis::gate::Answer;
-use analysis::{EndReason, conclude};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use campaign::{ActiveRun, Ended, aa, carry_out, with_what_is_kept};
 use record::RunDir;
 use record::shell::shell_path;
@@ -13,8 +13,15 @@ use report::Evidence;
 use super::{Failure, note, print_report};
 use crate::cli::{RunArgs, exit};
 use crate::progress_bar::Stderr;
+use crate::shipped;
 
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
+    if args.file.is_none() && args.resume.is_none() {
+        return Err(Failure::usage(anyhow!(
+            "no experiment file was given\n  `dbduel plan` lists those that come with dbduel\n  next: dbduel run {}",
+            shipped::FIRST
+        )));
+    }
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     run_to_end(args, &ActiveRun::begin(&args.request()).map_err(failed)?, &interrupted)
 }
@@ -79,11 +86,11 @@ fn report_run(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
 /// Prints the answer beside the report, whose standard output may be JSON.
 fn gate(run_dir: &RunDir) -> Result<u8, Failure> {
     let (plan, run, trials) = (run_dir.plan()?, run_dir.run_record()?, run_dir.trials()?.all());
-    let gate = analysis::gate::gate(&plan, &run, &trials, &conclude(&plan, &run, &trials));
+    let gate = analysis::gate::gate(&plan, &run, &trials);
     report::gate::lines(&gate).iter().for_each(|line| note(line));
     Ok(match gate.answer {
         Answer::Passed => exit::DONE,
-        Answer::Slower => exit::GATE_SLOWER,
-        Answer::Undecided => exit::GATE_INCONCLUSIVE,
+        Answer::Failed => exit::GATE_SLOWER,
+        Answer::NotDecided => exit::GATE_INCONCLUSIVE,
     })
 }

@@ -177,7 +177,17 @@ fn of_the_duel(search: &SearchRecord, search_dir: &RunDir) -> SearchRecord {
 /// What `dbduel run` would have been asked for the duel.
 fn run_args(args: &TuneArgs) -> RunArgs {
     let (runs, method) = (args.runs.clone(), args.method.clone());
-    RunArgs { file: None, runs, resume: None, method, gate: false, full: false, json: args.json, twins: false }
+    RunArgs {
+        file: None,
+        runs,
+        resume: None,
+        method,
+        label: Vec::new(),
+        gate: false,
+        full: false,
+        json: args.json,
+        twins: false,
+    }
 }
 
 /// Writes the duel's experiment to the file of the command line, once the duel is over.

@@ -380,6 +380,32 @@ fn an_interruption_ends_the_wait_for_another_dbduel_s_work_on_the_cache() {
     assert_eq!(waiting.end().status.code(), Some(130));
 }
 
+#[test]
+fn labels_stay_with_a_run_and_are_in_all_that_is_made_of_it() {
+    let place = Place::new();
+    place.write("try.toml", &(sqlite(1) + "[labels]\ncommit = \"old\"\nbranch = \"main\"\n"));
+    place.expect(2, &["run", "try.toml", "--label", "commit=\u{1b}[2J"]);
+    let run = ["run", "try.toml", "--label", "commit=new"];
+    place.expect(0, &run);
+    assert_eq!(place.json("run.json")["labels"], json!({ "branch": "main", "commit": "new" }));
+    assert!(place.whole_report("last").contains("Labels: branch = main, commit = new."));
+    let listed: Value = serde_json::from_str(&place.expect(0, &["list", "runs", "--json"]).0).unwrap();
+    assert_eq!(listed[0]["labels"]["commit"], "new");
+    assert!(place.expect(0, &["list", "runs"]).0.contains("branch=main, commit=new"));
+    let report: Value = serde_json::from_str(&place.expect(0, &["report", "--format", "json"]).0).unwrap();
+    assert_eq!(report["labels"]["branch"], "main");
+    assert!(place.expect(0, &["report", "--format", "junit"]).0.contains("name=\"label.commit\" value=\"new\""));
+    for table in ["trials", "seconds"] {
+        place.expect(0, &["report", "--format", "parquet", "--table", table, "--out", "table.parquet"]);
+        let bytes = fs::read(place.path().join("table.parquet")).unwrap();
+        assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+        assert_eq!(place.dbduel(&["report", "--format", "parquet", "--table", table]).stdout, bytes);
+    }
+    let (_, said) = place.expect(2, &["run", "try.toml", "--label", "commit=other", "--resume", "last"]);
+    assert!(said.contains("`commit = other` is not among them"), "{said}");
+    place.expect(0, &[&run[..], &["--resume", "last"]].concat());
+}
+
 /// The settings promise what InnoDB does, and these tables are not InnoDB's.
 #[test]
 fn tables_of_another_storage_engine_promise_less() {
@@ -854,7 +880,10 @@ fn without_a_run_the_report_names_the_command_that_makes_one() {
     let place = Place::new();
     for runs in ["runs", "tmp"] {
         let (_, stderr) = place.expect(4, &["report", "last", "--runs", runs]);
-        assert!(stderr.contains(runs) && stderr.contains("\n  next: make one with `dbduel run FILE`"), "{stderr}");
+        assert!(
+            stderr.contains(runs) && stderr.contains("\n  next: `dbduel run experiments/quickstart.toml` makes one"),
+            "{stderr}"
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{POINTS, Plan, operations_are};
-use crate::quantity::{bytes_text, duration_text};
+use crate::quantity::{bytes_text, duration_text, percent_text};
 use record::format::ladder::ChangeRecord;
 use record::format::{ContenderRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord};
 
@@ -29,6 +29,7 @@ pub fn render(plan: &Plan) -> String {
     }
     text += "\nmethod\n";
     text += &method_text(record);
+    text += &gate_text(record).unwrap_or_default();
     text += "\nexpected (estimates, not promises)\n";
     text += &expected_text(plan);
     text += "\ntrials\n";
@@ -47,6 +48,17 @@ fn contender_text(contender: &ContenderRecord, baseline: &str) -> String {
         }
     }
     text
+}
+
+/// The limits of `--gate`.
+fn gate_text(record: &PlanRecord) -> Option<String> {
+    let gate = record.gate?;
+    let throughput = gate.max_slowdown.map(|most| format!("throughput at most {} lower", percent_text(most)));
+    let latency = gate
+        .latency
+        .map(|limit| format!("p{} response time at most {} longer", limit.quantile, percent_text(limit.max_slowdown)));
+    let limits: Vec<String> = throughput.into_iter().chain(latency).collect();
+    Some(format!("  gate: {}\n", limits.join(", ")))
 }
 
 /// What climbs on what, step by step, and what else is measured to separate the steps.

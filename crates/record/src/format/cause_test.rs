@@ -1,11 +1,12 @@
 //! Cause tests: a point once more, without the cause that a finding names.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, Point};
 
 /// What is taken away, from both sides alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum ContrastKind {
     /// Disks: the data lie in memory.
     #[serde(rename = "tmpfs")]
@@ -16,7 +17,7 @@ pub enum ContrastKind {
 }
 
 /// Baseline and candidate, block by block, as the stored trials of a cause test have them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ContrastRecord {
     pub contrast: ContrastKind,
     pub workload: String,

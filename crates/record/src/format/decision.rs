@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Point, Purpose};
 
 /// What a decision is not about is empty or absent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DecisionRecord {
     pub kind: DecisionKind,
     /// Of the trials that it is about.
@@ -27,7 +28,7 @@ pub struct DecisionRecord {
     pub because: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum DecisionKind {
     /// Trials beside the plan were due and not run.
     #[serde(rename = "left out")]

@@ -1,11 +1,12 @@
 //! What a workload declares of itself, so that reports can print any: its metric and its kinds of transactions.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WorkloadRecord;
 
 /// A metric that verdicts come from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricRecord {
     pub name: String,
     pub unit: String,
@@ -19,7 +20,7 @@ impl MetricRecord {
 }
 
 /// A kind of transaction that is counted apart.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KindRecord {
     /// The prefix of its metrics.
     pub name: String,

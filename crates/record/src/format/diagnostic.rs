@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operations::{flag, flagged};
 use super::{Point, TrialRecord};
 
 /// What the profile of one contender showed at the heaviest point of a workload.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiagnosticRecord {
     pub trial: u32,
     pub workload: String,
@@ -65,7 +66,7 @@ pub fn mark_not_visible(trial: &mut TrialRecord, what: &str, why: String) {
 }
 
 /// Stacks of the server's threads on a CPU.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileRecord {
     /// What was counted: `cycles`, or `cpu-clock`.
     pub event: String,
@@ -95,7 +96,7 @@ pub fn read_folded(text: &str) -> Result<BTreeMap<String, u64>> {
 }
 
 /// What clients waited for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitsRecord {
     pub unit: WaitsUnit,
     /// Sessions seen at work, where they were sampled.
@@ -104,7 +105,7 @@ pub struct WaitsRecord {
     pub events: BTreeMap<String, f64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum WaitsUnit {
     /// Of the samples of sessions at work; `running` waits for nothing.
     #[serde(rename = "share of active sessions")]

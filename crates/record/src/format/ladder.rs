@@ -1,12 +1,13 @@
 //! Ladders in a plan: contenders that each add one change to the one below, and the contenders that only
 //! show what each change is worth elsewhere.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PlanRecord;
 
 /// One ladder. All contenders that it names stand among the plan's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderRecord {
     /// The contender that it climbs from.
     pub base: String,
@@ -17,7 +18,7 @@ pub struct LadderRecord {
     pub ablation: Vec<DropRecord>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RungRecord {
     /// Also the name of the step that leads to it.
     pub contender: String,
@@ -25,7 +26,7 @@ pub struct RungRecord {
 }
 
 /// What a step does differently from the rung below.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangeRecord {
     pub kind: ChangeKind,
     /// Of the setting; else as `kind`.
@@ -36,7 +37,7 @@ pub struct ChangeRecord {
     pub after: String,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
     Engine,
@@ -46,7 +47,7 @@ pub enum ChangeKind {
     Memory,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DropRecord {
     /// The step that is left out, by its rung.
     pub without: String,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::tuning::RecoveryRecord;
@@ -10,7 +11,7 @@ use super::{ContrastKind, PilotRecord, TrialRecord};
 
 /// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others
 /// are probes: they run beside the plan, with settings of their own, and no verdict comes from them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     #[default]

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Failure, Point, Purpose, Status, TrialRecord};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchRecord {
     /// Name of the run that holds the search's trials; absent in that run itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +48,7 @@ pub struct SearchRecord {
 }
 
 /// Flags of the command line, beside the file that lies with the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GivenRecord {
     /// The experiment's, also where its file gives none.
     pub name: String,
@@ -66,7 +67,7 @@ pub struct GivenRecord {
     pub diagnose: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedRecord {
     pub setting: String,
     pub value: String,
@@ -75,7 +76,7 @@ pub struct RefusedRecord {
 }
 
 /// What was fixed before the first block.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RaceRecord {
     pub alpha: f64,
     pub blocks_per_round: u32,
@@ -88,7 +89,7 @@ pub struct RaceRecord {
     pub disk_slack_bytes: u64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateRecord {
     pub name: String,
     /// How it came about.
@@ -108,7 +109,7 @@ pub struct CandidateRecord {
     pub out: Option<OutRecord>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutRecord {
     /// Blocks of the race that were over; 0 before the first.
     pub after_block: u32,
@@ -116,7 +117,7 @@ pub struct OutRecord {
     pub cause: OutCause,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "cause", rename_all = "snake_case")]
 pub enum OutCause {
     /// Before the first block, as the server or dbduel put it.
@@ -154,7 +155,7 @@ impl OutRecord {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundRecord {
     pub round: u32,
     pub first_block: u32,
@@ -164,7 +165,7 @@ pub struct RoundRecord {
     pub stayed: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutcomeRecord {
     /// `blocks`, `budget`, `decided` or `nobody left`.
     pub ended_by: String,

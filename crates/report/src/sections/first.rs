@@ -20,6 +20,7 @@ const SETTINGS: usize = 3;
 pub fn section(evidence: &Evidence) -> Section {
     let mut body: Vec<Block> = evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect();
     body.extend(main_chart(evidence));
+    body.extend(gate(evidence).map(Block::para));
     body.extend(super::aa::verdicts(evidence).into_iter().map(Block::para));
     body.extend(causes(evidence).into_iter().map(Block::para));
     let mut caveats = caveats(evidence);
@@ -33,6 +34,12 @@ pub fn section(evidence: &Evidence) -> Section {
     body.extend(settings(evidence).map(Block::para));
     body.push(Block::note(how(evidence)));
     Section { id: "verdict", title: "Verdict".to_owned(), body }
+}
+
+/// The answer to the limits of the file, where it has any.
+fn gate(evidence: &Evidence) -> Option<String> {
+    evidence.plan.gate.as_ref()?;
+    Some(super::gate::first_line(&evidence.gate()?))
 }
 
 /// One of each candidate; where there are several, what they come to.

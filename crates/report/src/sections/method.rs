@@ -4,6 +4,12 @@ use super::{Topic, stopped};
 use crate::document::{Block, Section};
 use crate::{Evidence, conditions, wording};
 
+/// `Labels: branch = main, commit = 4f2a91c`
+fn labels(evidence: &Evidence) -> Option<String> {
+    let labels: Vec<String> = evidence.run.labels.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    (!labels.is_empty()).then(|| format!("Labels: {}", labels.join(", ")))
+}
+
 pub struct Method;
 
 impl Topic for Method {
@@ -26,6 +32,7 @@ impl Topic for Method {
         let finished = run.finished_at.as_deref().unwrap_or("not finished");
         lines.push(format!("From {} to {finished}, dbduel {}", run.started_at, run.dbduel_version));
         lines.push(format!("Plan hash: {}", evidence.plan.plan_hash));
+        lines.extend(labels(evidence));
         let mut body: Vec<Block> = Block::list(stopped(lines)).into_iter().collect();
         body.extend(Block::list(options.collect()).map(|list| Block::fold("Options of the workload", vec![list])));
         Section::of("method", "How it was measured", body)

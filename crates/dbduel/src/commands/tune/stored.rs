@@ -128,6 +128,7 @@ fn overrides(given: &GivenRecord) -> Overrides {
         accept_noisy: given.accept_noisy,
         contrast: given.contrast,
         diagnose: given.diagnose,
+        labels: Default::default(),
         twins: false,
         fallback_name: Some(given.name.clone()),
         files: None,
