@@ -650,7 +650,7 @@ fn a_cause_is_put_to_the_test_in_trials_of_the_run_and_goes_on_where_it_was_cut_
     let (_, stderr) = place.expect(0, &["run", "--resume", "last"]);
     let whole = place.whole_report("last");
     assert!(
-        stderr.contains("[cause test 8/8]") && whole.contains("tried with the data of both on tmpfs"),
+        stderr.contains("[cause test 8/8]") && whole.contains("tested with the data of both on tmpfs"),
         "{stderr}{whole}"
     );
     let probes = place.probes();
