@@ -38,7 +38,8 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
         }
         let now_ns = ended_ns.take().unwrap_or_else(|| slot.clock.now_ns());
         let Some(arrival) = next_arrival(client, slot, number, now_ns).await else { break };
-        let start_ns = slot.clock.wait_until(arrival.due_ns).await;
+        let is_due_now = arrival.due_ns == now_ns;
+        let start_ns = if is_due_now { now_ns } else { slot.clock.wait_until(arrival.due_ns).await };
         let mut timing = Timing { due_ns: arrival.due_ns, start_ns, end_ns: start_ns };
         if arrival.missed {
             slot.recorder.borrow_mut().record(Outcome::Skipped, &attempt, timing, slot.timeline.window());
@@ -52,8 +53,10 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
             // The client was free, so what it is late by is the generator's fault and no queue.
             slot.recorder.borrow_mut().sent(arrival.due_ns, start_ns, slot.timeline.window());
         }
+        attempt.clock_ns = start_ns;
         let (outcome, goes_on) = transact(client, slot, arrival, &mut attempt).await;
-        timing.end_ns = slot.clock.now_ns();
+        // A client that has read the clock behind its last statement has read the end.
+        timing.end_ns = if attempt.clock_ns > start_ns { attempt.clock_ns } else { slot.clock.now_ns() };
         ended_ns = Some(timing.end_ns);
         let mut recorder = slot.recorder.borrow_mut();
         if in_background {
@@ -166,6 +169,7 @@ async fn transact<K: Clock>(
             }
             Err(error) => error,
         };
+        attempt.clock_ns = 0;
         let failed_ns = *failed_ns.get_or_insert_with(|| slot.clock.now_ns());
         slot.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, slot.timeline.window());
         let mended = mend(client, slot, error, attempt).await;

@@ -503,6 +503,9 @@ pub struct Attempt {
     pub retry_ns: u64,
     /// Which of the workload's kinds it is, where it has kinds.
     pub kind: usize,
+    /// The clock as it was last read, if nothing that takes time has been done since; else 0. It begins with the
+    /// transaction. A client that reads the clock behind a statement leaves the reading here and saves another.
+    pub clock_ns: u64,
     /// Set by the client while the statement under way may have made its changes permanent: when its
     /// answer is lost, it is unknown whether it did, and it must not be sent again.
     pub committing: bool,

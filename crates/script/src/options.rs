@@ -90,7 +90,7 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
     Ok(Script {
         protocol: Protocol::Prepared,
         aborts: false,
-        transactions: transactions(options.value("files"), &given).map_err(at("files"))?,
+        transactions: transactions(options.value("files"), &given).map_err(at("files"))?.into(),
         default_seed: match given.get("default_seed") {
             Some(Scalar::Int(seed)) => Some(*seed),
             _ => None,

@@ -265,6 +265,7 @@ impl Compiler<'_> {
             gset: None,
             label: self.label.take(),
             line: source.line(at),
+            reads_values: false,
         };
         let count = statement.prepared(driver::Dialect::MySql).1.len();
         if count > PARAMETERS_MAX {
@@ -273,6 +274,8 @@ impl Compiler<'_> {
         }
         let is_gset = source.text[end..].strip_prefix("\\gset").is_some_and(|rest| !rest.starts_with(is_name));
         let next = if is_gset { self.gset(&mut statement, at, end)? } else { next };
+        let is_value = |one: &Expectation| matches!(one, Expectation::Value(_));
+        statement.reads_values = statement.gset.is_some() || statement.expectations.iter().any(is_value);
         self.program.statements.push(statement);
         self.push(Op::Run(self.program.statements.len() - 1), at);
         Ok(next)

@@ -40,6 +40,8 @@ pub struct SqlStatement {
     pub gset: Option<Vec<usize>>,
     pub label: Option<String>,
     pub line: usize,
+    /// Somebody has to look at its rows.
+    pub reads_values: bool,
 }
 
 impl SqlStatement {
@@ -64,11 +66,6 @@ impl SqlStatement {
             }
         }
         (text, parameters)
-    }
-
-    /// Whether somebody has to look at its rows.
-    pub fn reads_values(&self) -> bool {
-        self.gset.is_some() || self.expectations.iter().any(|one| matches!(one, Expectation::Value(_)))
     }
 }
 
@@ -321,7 +318,19 @@ mod tests {
         };
         let (pieces, end, ending) = scan(text, 0, &mut variable).unwrap();
         let role = role(&pieces);
-        (SqlStatement { pieces, role, expectations: Vec::new(), gset: None, label: None, line: 1 }, end, ending)
+        (
+            SqlStatement {
+                pieces,
+                role,
+                expectations: Vec::new(),
+                gset: None,
+                label: None,
+                line: 1,
+                reads_values: false,
+            },
+            end,
+            ending,
+        )
     }
 
     #[test]

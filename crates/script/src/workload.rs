@@ -45,7 +45,8 @@ pub struct Script {
     pub protocol: Protocol,
     /// A value or an answer that is not what it has to be ends the client, as in pgbench.
     pub aborts: bool,
-    pub transactions: Vec<Transaction>,
+    /// Shared by all clients.
+    pub transactions: Arc<[Transaction]>,
     pub default_seed: Option<i64>,
     pub setup: Vec<PlainSql>,
     pub after_load: Vec<PlainSql>,
@@ -187,7 +188,7 @@ impl Workload for Script {
             title: one.name.clone().into(),
             p90_limit_s: None,
         };
-        let reads_values = |program: &Program| program.statements.iter().any(|one| one.reads_values());
+        let reads_values = |program: &Program| program.statements.iter().any(|one| one.reads_values);
         let mut notes = Vec::new();
         if !self.has_notes() && self.checks.is_empty() {
             notes.push(
@@ -237,7 +238,7 @@ impl Workload for Script {
     }
 
     fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let client = ScriptClient::new(Arc::new(self.clone()), connection, &slot)?;
+        let client = ScriptClient::new(self.clone(), connection, &slot)?;
         Ok(slot.drive(client))
     }
 

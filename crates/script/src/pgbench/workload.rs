@@ -1,7 +1,6 @@
 //! Scripts that run by pgbench's rules, over its tables.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 use load::{
@@ -78,7 +77,7 @@ impl Pgbench {
             return Err(faults);
         }
         let script = Script {
-            transactions,
+            transactions: transactions.into(),
             protocol: rules.protocol,
             aborts: rules.by_pgbench,
             max_tries: rules.max_tries,
@@ -104,7 +103,7 @@ impl Pgbench {
     ) -> Result<impl Client<Connection = C> + use<C, K>, Error> {
         let names = self.script.timed_statements(connection.dialect());
         slot.recorder.replace_with(|recorder| std::mem::take(recorder).with_statements(names));
-        ScriptClient::new(Arc::new(self.script.clone()), connection, slot)
+        ScriptClient::new(self.script.clone(), connection, slot)
     }
 
     /// The commands of each script, in the order of their statements among the timed ones.
@@ -116,7 +115,7 @@ impl Pgbench {
             first += program.statements.len();
             listed
         };
-        self.files.iter().zip(&self.script.transactions).map(&mut of).collect()
+        self.files.iter().zip(&*self.script.transactions).map(&mut of).collect()
     }
 
     fn writes_to(&self, table: &str) -> bool {
