@@ -53,6 +53,8 @@ pub struct LoadOptions {
     pub rate: Option<Rate>,
     /// Transactions in the measured interval, over all clients; it ends when they have.
     pub transactions_max: Option<u64>,
+    /// The same for each client by itself.
+    pub transactions_each: Option<u64>,
     pub policy: ErrorPolicy,
     /// Whether counts are read while the load runs; it costs a few cells per transaction.
     pub board: bool,
@@ -77,6 +79,7 @@ impl Default for LoadOptions {
             silence_max: SILENCE_MAX,
             rate: None,
             transactions_max: None,
+            transactions_each: None,
             policy: ErrorPolicy::default(),
             board: false,
             windows: None,
@@ -367,6 +370,9 @@ impl<'a> Load<'a> {
         if let Some(transactions) = self.options.transactions_max {
             self.timeline.limit(transactions);
         }
+        if let Some(transactions) = self.options.transactions_each {
+            self.timeline.limit_each(transactions);
+        }
         let start_ns = monotonic_ns();
         let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
         self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
@@ -472,7 +478,8 @@ impl<'a> Load<'a> {
                 return Ok(Watched::TimeIsUp);
             }
             // Clients may also leave because they rest until after the end, which ends no interval.
-            if self.all_clients_ended() && (end_ns == u64::MAX || self.timeline.is_used_up()) {
+            let is_over_early = || self.timeline.is_used_up() || self.all_have_aborted();
+            if self.all_clients_ended() && (end_ns == u64::MAX || is_over_early()) {
                 return Ok(Watched::AllIsDone);
             }
             if self.nothing_waits() {
@@ -501,6 +508,11 @@ impl<'a> Load<'a> {
             let latest = self.windows.as_ref().and_then(Collector::latest);
             live(Live { phase, elapsed, tps, part, now_ns: now.0, board, arrivals, latest });
         }
+    }
+
+    /// Whether an error has ended each of the clients.
+    fn all_have_aborted(&self) -> bool {
+        self.timeline.aborted.load(Ordering::Relaxed) >= self.options.clients
     }
 
     /// Whether all clients are done, whatever they have left to the background.

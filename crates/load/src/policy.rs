@@ -27,12 +27,14 @@ pub struct ErrorPolicy {
     pub reconnect: bool,
     /// Also opens a new connection after every so many transactions of a client.
     pub reconnect_every: Option<u64>,
+    /// A client that meets an error which nothing mends leaves alone, and the others go on; otherwise it ends the load.
+    pub leaves_alone: bool,
 }
 
 impl Default for ErrorPolicy {
     /// What an experiment does: a server that goes away has failed its trial.
     fn default() -> ErrorPolicy {
-        ErrorPolicy { ignored: Ignored::Usual, reconnect: false, reconnect_every: None }
+        ErrorPolicy { ignored: Ignored::Usual, reconnect: false, reconnect_every: None, leaves_alone: false }
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_the_protocol_does_not_allow_is_never_ignored() {
-        let policy = ErrorPolicy { ignored: Ignored::All, reconnect: true, reconnect_every: None };
+        let policy = ErrorPolicy { ignored: Ignored::All, reconnect: true, ..ErrorPolicy::default() };
         check(&policy, Error::Protocol("odd".to_owned()), Verdict::Fatal);
     }
 }

@@ -111,6 +111,8 @@ pub struct Tally {
     pub left_waiting: u64,
     /// Every error, ignored ones included.
     pub errors: ErrorCounts,
+    /// Why clients ended before their time, where the others went on.
+    pub aborted: Vec<String>,
     pub reads: u64,
     pub writes: u64,
     pub other: u64,
@@ -498,6 +500,7 @@ impl Tally {
         self.unknown += other.unknown;
         self.left_waiting += other.left_waiting;
         self.errors.add(&other.errors);
+        self.aborted.extend_from_slice(&other.aborted);
         self.reads += other.reads;
         self.writes += other.writes;
         self.other += other.other;

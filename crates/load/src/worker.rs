@@ -29,6 +29,9 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
     // one reading of the clock serves for both.
     let mut ended_ns = None;
     for number in 0.. {
+        if !slot.timeline.has_share(number) {
+            break;
+        }
         let mut attempt = Attempt::default();
         if slot.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
             ended_ns = None;
@@ -55,6 +58,10 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
         }
         attempt.clock_ns = start_ns;
         let (outcome, goes_on) = transact(client, slot, arrival, &mut attempt).await;
+        if let (Err(fatal), true) = (&goes_on, slot.policy.leaves_alone) {
+            leave_alone(client, slot, fatal);
+            return Ok(());
+        }
         // A client that has read the clock behind its last statement has read the end.
         timing.end_ns = if attempt.clock_ns > start_ns { attempt.clock_ns } else { slot.clock.now_ns() };
         ended_ns = Some(timing.end_ns);
@@ -87,6 +94,15 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
     recorder.tally.add_answers(client.answers());
     drop(recorder);
     Ok(finished.and_then(|()| client.connection().leave())?)
+}
+
+/// Ends one client by its error; its last transaction is none of those that are counted.
+#[cold]
+fn leave_alone<K>(client: &impl Client, slot: &Slot<K>, fatal: &Fatal) {
+    let mut recorder = slot.recorder.borrow_mut();
+    recorder.tally.aborted.push(fatal.to_string());
+    recorder.tally.add_answers(client.answers());
+    slot.timeline.aborted.fetch_add(1, Ordering::Relaxed);
 }
 
 /// How often a client that waits for an arrival checks whether the load was stopped.
@@ -215,7 +231,7 @@ async fn mend<K: Clock>(
     if slot.policy.verdict(&error) == Verdict::Reconnect {
         return Ok(reconnect(client, slot, attempt).await);
     }
-    Err(error.into())
+    Err(client.fatal(error))
 }
 
 /// Longest wait for each step of a new connection.

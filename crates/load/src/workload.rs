@@ -445,6 +445,11 @@ pub trait Client {
         Some(0)
     }
 
+    /// The error that ends the client, in its own words.
+    fn fatal(&self, error: Error) -> Fatal {
+        error.into()
+    }
+
     /// What else the last try counted, in the order of the workload's names; kept only if it committed.
     fn counts(&self) -> &[u64] {
         &[]

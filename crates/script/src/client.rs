@@ -8,12 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use driver::{Answer, Cell, Code, Connection, Dialect, Error, Rows, Statement, Value, complete};
-use load::{Answers, Attempt, Client, Clock, Outcome, Recorder, Rng, StatementTally, Timeline, Turn};
+use load::{Answers, Attempt, Client, Clock, Fatal, Outcome, Recorder, Rng, StatementTally, Timeline, Turn};
 
 use crate::eval::{Expr, Scalar, Slot, int, is_true};
 use crate::pgbench::AsPgbench;
-use crate::program::{CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Protocol, RANDOM_SEED};
-use crate::statement::{Expectation, Piece, Role, SqlStatement};
+use crate::pgbench::value_of;
+use crate::program::{AUTOMATIC, CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Protocol, RANDOM_SEED};
+use crate::statement::{Expectation, Gather, Piece, Role, SqlStatement};
 use crate::workload::Script;
 
 /// Room for the text of a variable; one that outgrows it keeps the larger room.
@@ -22,6 +23,8 @@ const TEXT_BYTES: usize = 512;
 const PARAMETERS_FEW: usize = 8;
 /// MySQL's error for statements that cannot be prepared.
 const CANNOT_BE_PREPARED: &str = "1295";
+/// The code of errors that are the script's own.
+const ABORT: &[u8] = b"ABORT";
 
 /// How one statement travels.
 enum Form {
@@ -29,15 +32,26 @@ enum Form {
     Text(String),
     /// With the values written into it each time.
     Filled,
+    /// Prepared when it first runs: what it needs may be made by statements before it.
+    Later(String, Parameters),
 }
 
 /// The variables of a statement's parameters; those of most statements lie beside it.
+#[derive(Clone)]
 enum Parameters {
     Few([u16; PARAMETERS_FEW], usize),
     Many(Vec<usize>),
 }
 
 impl Parameters {
+    fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        let (few, many): (&[u16], &[usize]) = match self {
+            Parameters::Few(few, count) => (&few[..*count], &[]),
+            Parameters::Many(many) => (&[], many),
+        };
+        few.iter().map(|slot| usize::from(*slot)).chain(many.iter().copied())
+    }
+
     fn new(slots: Vec<usize>) -> Parameters {
         let mut few = [0; PARAMETERS_FEW];
         let fits = slots.len() <= few.len() && slots.iter().all(|slot| u16::try_from(*slot).is_ok());
@@ -53,6 +67,8 @@ pub struct ScriptClient<C, K> {
     script: Script,
     /// By transaction: where its commands begin in `answers`, and its statements among all.
     firsts: Vec<First>,
+    /// Variables as they were when the transaction under way began; none where they have no past.
+    before: Vec<Slot>,
     session: Session<C, K>,
 }
 
@@ -74,13 +90,25 @@ struct Session<C, K> {
     timeline: Arc<Timeline>,
     client: u32,
     input_seed: u64,
-    default_seed: i64,
     /// BEGIN has been answered, and nothing yet that ends it.
     open: bool,
+    /// Statements that are kept back in a pipeline, and whether they leave a transaction open.
+    queued: Vec<usize>,
+    queue_opens: Option<bool>,
+    /// By statement: the variables of the columns of its results, once they are known.
+    columns: Vec<Vec<Option<usize>>>,
+    /// An error ends the client, and not its transaction alone.
+    aborts: bool,
+    /// The transaction and the command under way.
+    at: (usize, usize),
+    /// Rows that came where one was expected; None while nothing of that kind has happened.
+    odd_rows: Option<usize>,
     /// Commands that have been evaluated since the clock was read.
     evaluated: u32,
     /// The statement that is filled in; keeps its memory.
     text: String,
+    /// By variable, where names without a value stay in the text.
+    names: Arc<[String]>,
     /// Why the last expression had no value.
     why: &'static str,
 }
@@ -113,21 +141,30 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         for transaction in &*script.transactions {
             let program = transaction.program(dialect);
             for one in &program.statements {
-                forms.push(form(&mut connection, script.protocol, one, transaction.path(dialect))?);
+                let made = form(&mut connection, script.protocol, one, transaction.path(dialect));
+                forms.push(match made {
+                    Err(Error::Refused { .. } | Error::Duplicate { .. }) if script.by_pgbench => {
+                        let (text, parameters) = one.prepared(dialect);
+                        Form::Later(text, Parameters::new(parameters))
+                    }
+                    made => made?,
+                });
             }
             firsts.push(next);
             next = First { site: next.site + program.ops.len() + 1, statement: forms.len() };
         }
-        let slots = script.transactions.iter().map(|one| one.program(dialect).initial.len()).max().unwrap_or(0);
-        let slot = || Slot { value: Scalar::Undefined, text: String::with_capacity(TEXT_BYTES) };
         let drawn = || Rng::stream(place.input_seed, u64::MAX, u64::MAX).next_u64() as i64;
+        let default_seed = script.default_seed.unwrap_or_else(drawn);
+        let slots = slots(&script, dialect, place, default_seed);
+        let has_names = script.transactions.iter().any(|one| one.program(dialect).reads_names());
         let session = Session {
             connection,
             dialect,
+            columns: vec![Vec::new(); forms.len()],
+            queued: Vec::with_capacity(forms.len()),
             forms,
-            slots: std::iter::repeat_with(slot).take(slots).collect(),
             rng: Rng::stream(0, 0, 0),
-            rows: Rows::default(),
+            rows: if has_names { Rows::with_names() } else { Rows::default() },
             answers: vec![Answers::default(); next.site],
             recorder: Rc::clone(&place.recorder),
             refused: None,
@@ -135,35 +172,88 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             timeline: Arc::clone(&place.timeline),
             client: place.client,
             input_seed: place.input_seed,
-            default_seed: script.default_seed.unwrap_or_else(drawn),
             open: false,
+            queue_opens: None,
+            aborts: script.by_pgbench,
+            at: (0, 0),
+            odd_rows: None,
             evaluated: 0,
             text: String::with_capacity(TEXT_BYTES),
             why: "",
+            names: Arc::clone(&script.names),
+            slots,
         };
-        Ok(ScriptClient { script, firsts, session })
+        let before = if script.by_pgbench && script.max_tries != 1 { session.slots.clone() } else { Vec::new() };
+        Ok(ScriptClient { script, firsts, before, session })
+    }
+
+    /// Draws the transaction. Its variables have their first values, or where they follow pgbench those of the
+    /// client's last transaction.
+    fn begin(&mut self, turn: Turn) -> usize {
+        let ScriptClient { script, before, session, .. } = self;
+        let kind = session.begin(script, turn);
+        if !script.by_pgbench {
+            session.open = false;
+            session.reset(script.transactions[kind].program(session.dialect).initial);
+        } else if turn.retry == 0 {
+            copy(before, &session.slots);
+        } else {
+            copy(&mut session.slots, before);
+        }
+        kind
     }
 }
 
+/// Copies values, and the texts that belong to them, into memory that is there.
+fn copy(to: &mut [Slot], from: &[Slot]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        (to.value, to.is_text) = (from.value, from.is_text);
+        if from.is_text || matches!(from.value, Scalar::Double(_) | Scalar::Text) {
+            to.text.clear();
+            to.text.push_str(&from.text);
+        }
+    }
+}
+
+/// The variables of a client, as its first transaction finds them.
+fn slots<K>(script: &Script, dialect: Dialect, place: &load::Slot<K>, default_seed: i64) -> Vec<Slot> {
+    let most = script.transactions.iter().map(|one| one.program(dialect).initial).max_by_key(|initial| initial.len());
+    let with_room = |value: &Scalar| {
+        let mut slot = Slot { text: String::with_capacity(TEXT_BYTES), ..Slot::new(Scalar::Undefined) };
+        slot.set(*value);
+        slot
+    };
+    let mut slots: Vec<Slot> = most.unwrap_or_default().iter().map(with_room).collect();
+    let automatic =
+        [(CLIENT_ID, place.client.into()), (RANDOM_SEED, place.input_seed as i64), (DEFAULT_SEED, default_seed)];
+    for (slot, value) in automatic {
+        slots[slot].set(Scalar::Int(value));
+    }
+    for (slot, text) in &*script.texts {
+        slots[*slot].text.clear();
+        slots[*slot].text.push_str(text);
+        slots[*slot].is_text = true;
+    }
+    slots
+}
+
 impl<C: Connection, K: Clock> Session<C, K> {
-    /// Draws the transaction, and gives its variables their first values.
     fn begin(&mut self, script: &Script, turn: Turn) -> usize {
         if let Some(refused) = self.refused.take() {
             self.decide_refused(refused, turn);
         }
         self.rng = Rng::stream(self.input_seed, turn.series, turn.number);
-        self.open = false;
         self.evaluated = 0;
-        let kind = script.draw(&mut self.rng);
-        for (slot, value) in self.slots.iter_mut().zip(script.transactions[kind].program(self.dialect).initial) {
+        script.draw(&mut self.rng)
+    }
+
+    /// Gives variables their first values; those that are the client's own stay.
+    fn reset(&mut self, initial: &[Scalar]) {
+        for (slot, value) in self.slots.iter_mut().zip(initial).skip(AUTOMATIC.len()) {
             if slot.value != *value {
                 slot.set(*value);
             }
         }
-        self.slots[CLIENT_ID].value = Scalar::Int(self.client.into());
-        self.slots[RANDOM_SEED].value = Scalar::Int(self.input_seed as i64);
-        self.slots[DEFAULT_SEED].value = Scalar::Int(self.default_seed);
-        kind
     }
 
     /// The value of an expression; one that has none makes its command wrong.
@@ -203,12 +293,8 @@ impl<C: Connection, K: Clock> Session<C, K> {
         site: usize,
         attempt: &mut Attempt,
     ) -> Result<Step, Error> {
-        attempt.committing = statement.role == Role::End || (statement.role == Role::Write && !self.open);
-        match statement.role {
-            Role::Read => attempt.reads += 1,
-            Role::Write => attempt.writes += 1,
-            Role::Begin | Role::End | Role::Other => attempt.other += 1,
-        }
+        attempt.committing = self.may_commit(statement);
+        count_sent(statement, attempt);
         let start_ns = self.begins_ns(attempt);
         let sent = self.send(statement, number).await;
         attempt.clock_ns = self.clock.now_ns();
@@ -224,12 +310,75 @@ impl<C: Connection, K: Clock> Session<C, K> {
                 self.count(number, attempt.clock_ns, |tally| tally.failed += 1);
                 Ok(Step::Fail)
             }
-            Err(error) => {
-                let counted = self.count(number, attempt.clock_ns, |tally| tally.failed += 1);
-                self.refused = counted.then_some(number);
-                Err(error)
-            }
+            Err(error) => Err(self.refuse(number, attempt.clock_ns, error)),
         }
+    }
+
+    fn may_commit(&self, statement: &SqlStatement) -> bool {
+        statement.opens == Some(false) || (statement.role == Role::Write && !self.open)
+    }
+
+    /// Keeps a statement back, with the values that it has now; false where one of them has none.
+    fn queue(&mut self, statement: &SqlStatement, number: usize, attempt: &mut Attempt) -> Result<bool, Error> {
+        if self.queued.is_empty() {
+            self.prepare_now(number)?;
+        }
+        let Session { connection, forms, slots, dialect, aborts, .. } = self;
+        let Form::Prepared(prepared, parameters) = &forms[number] else {
+            return Err(Error::Protocol("a statement of a pipeline has to be prepared".to_owned()));
+        };
+        let mut values = [Value::Null; PARAMETERS_MAX];
+        let mut count = 0;
+        for slot in parameters.slots() {
+            let Some(given) = slots[slot].parameter(*dialect, *aborts) else { return Ok(false) };
+            values[count] = given;
+            count += 1;
+        }
+        connection.queue(*prepared, &values[..count])?;
+        count_sent(statement, attempt);
+        attempt.committing |= self.may_commit(statement);
+        self.queued.push(number);
+        self.open |= statement.opens == Some(true);
+        self.queue_opens = statement.opens.or(self.queue_opens);
+        Ok(true)
+    }
+
+    /// Sends what was kept back; the pipeline's end is the `number`-th statement.
+    async fn end_pipeline(&mut self, number: usize, site: usize, attempt: &mut Attempt) -> Result<Step, Error> {
+        let start_ns = self.begins_ns(attempt);
+        let sent = self.connection.send_queued().await;
+        attempt.clock_ns = self.clock.now_ns();
+        let answer = match sent {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.queued.clear();
+                return Err(self.refuse(number, attempt.clock_ns, error));
+            }
+        };
+        attempt.committing = false;
+        self.open = self.queue_opens.take().unwrap_or(self.open);
+        self.answers[site].take(answer);
+        let end_ns = attempt.clock_ns;
+        self.count(number, end_ns, |tally| {
+            tally.count += 1;
+            tally.latency.record(end_ns - start_ns);
+        });
+        while let Some(member) = self.queued.pop() {
+            self.count(member, end_ns, |tally| tally.count += 1);
+        }
+        Ok(Step::Next)
+    }
+
+    /// Counts a call that met an error, until it is known whether it is tried again.
+    #[cold]
+    fn refuse(&mut self, number: usize, end_ns: u64, error: Error) -> Error {
+        // What ends a client of pgbench is no failure of a statement.
+        if self.aborts && !matches!(error, Error::Retryable { .. }) {
+            return error;
+        }
+        let counted = self.count(number, end_ns, |tally| tally.failed += 1);
+        self.refused = counted.then_some(number);
+        error
     }
 
     /// Looks at an answer as far as the script asks for that, and counts it.
@@ -240,17 +389,14 @@ impl<C: Connection, K: Clock> Session<C, K> {
         (number, site): (usize, usize),
         (start_ns, end_ns): (u64, u64),
     ) -> Step {
-        match statement.role {
-            Role::Begin => self.open = true,
-            Role::End => self.open = false,
-            _ => {}
-        }
+        self.open = statement.opens.unwrap_or(self.open);
         self.answers[site].take(answer);
-        let is_right = self.is_as_expected(statement, answer) && self.gset(statement);
+        let is_right = self.is_as_expected(statement, answer) && self.gather(statement, number);
         self.answers[site].wrong += u64::from(!is_right);
+        let has_failed = !is_right && !self.aborts;
         self.count(number, end_ns, |tally| {
             tally.count += 1;
-            tally.failed += u64::from(!is_right);
+            tally.failed += u64::from(has_failed);
             tally.rows += if answer.returns_rows { answer.rows } else { answer.matched() };
             tally.latency.record(end_ns - start_ns);
         });
@@ -274,9 +420,19 @@ impl<C: Connection, K: Clock> Session<C, K> {
         }
     }
 
+    /// Prepares a statement that could not be prepared when the client started.
+    fn prepare_now(&mut self, number: usize) -> Result<(), Error> {
+        if let Form::Later(text, parameters) = &self.forms[number] {
+            let prepared = self.connection.prepare(text)?;
+            self.forms[number] = Form::Prepared(prepared, parameters.clone());
+        }
+        Ok(())
+    }
+
     /// Sends a statement with the values of its variables; None where one of them has none.
     async fn send(&mut self, statement: &SqlStatement, number: usize) -> Result<Option<Answer>, Error> {
-        let Session { connection, forms, slots, rows, dialect, text, .. } = self;
+        self.prepare_now(number)?;
+        let Session { connection, forms, slots, rows, dialect, text, names, aborts, .. } = self;
         let reads = statement.reads_values;
         if reads {
             rows.clear();
@@ -286,7 +442,7 @@ impl<C: Connection, K: Clock> Session<C, K> {
                 let mut values = [Value::Null; PARAMETERS_FEW];
                 let values = &mut values[..*count];
                 for (value, slot) in values.iter_mut().zip(parameters) {
-                    let Some(given) = slots[usize::from(*slot)].parameter(*dialect) else { return Ok(None) };
+                    let Some(given) = slots[usize::from(*slot)].parameter(*dialect, *aborts) else { return Ok(None) };
                     *value = given;
                 }
                 if reads {
@@ -299,7 +455,7 @@ impl<C: Connection, K: Clock> Session<C, K> {
                 let mut values = [Value::Null; PARAMETERS_MAX];
                 let values = &mut values[..parameters.len()];
                 for (value, slot) in values.iter_mut().zip(parameters) {
-                    let Some(given) = slots[*slot].parameter(*dialect) else { return Ok(None) };
+                    let Some(given) = slots[*slot].parameter(*dialect, *aborts) else { return Ok(None) };
                     *value = given;
                 }
                 if reads {
@@ -308,11 +464,12 @@ impl<C: Connection, K: Clock> Session<C, K> {
                     connection.execute(*prepared, values).await
                 }
             }
-            Form::Filled if !fill(text, &statement.pieces, slots) => return Ok(None),
+            Form::Filled if !fill(text, &statement.pieces, slots, names) => return Ok(None),
             Form::Filled if reads => connection.query_into(text, rows).await,
             Form::Filled => connection.query(text).await,
             Form::Text(text) if reads => connection.query_into(text, rows).await,
             Form::Text(text) => connection.query(text).await,
+            Form::Later(..) => return Ok(None),
         };
         answer.map(Some)
     }
@@ -325,16 +482,18 @@ impl<C: Connection, K: Clock> Session<C, K> {
         })
     }
 
-    /// What ends a client that follows pgbench's rules, in its words.
-    fn aborted(&self, kind: usize, command: usize) -> Error {
-        let why = if self.why.is_empty() { "expected one row" } else { self.why };
-        let message = format!("client {} aborted in command {command} of script {kind}: {why}", self.client);
-        Error::Refused { code: Code::new(b"ABORT"), message }
+    /// What ends a client that follows pgbench's rules; [`Client::fatal`] has the words.
+    #[cold]
+    fn aborted(&self) -> Error {
+        Error::Refused { code: Code::new(ABORT), message: self.why.to_owned() }
     }
 
     /// After an error some servers are still inside the transaction and others are not; ROLLBACK is right in the
     /// first case, and refused or ignored in the second.
     async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+        self.connection.drop_queued();
+        self.queued.clear();
+        self.queue_opens = None;
         if !std::mem::take(&mut self.open) {
             return Ok(());
         }
@@ -354,14 +513,70 @@ impl<C: Connection, K: Clock> Session<C, K> {
         Ok(Outcome::Failed)
     }
 
-    /// Takes the one row of a `\gset` into its variables.
-    fn gset(&mut self, statement: &SqlStatement) -> bool {
-        let Some(slots) = &statement.gset else { return true };
-        self.rows.len() == 1
-            && slots
-                .iter()
-                .enumerate()
-                .all(|(column, slot)| self.rows.cell(0, column).is_some_and(|cell| self.slots[*slot].take(cell)))
+    /// Takes the row of a `\gset`, or the last rows of an `\aset`, into variables.
+    fn gather(&mut self, statement: &SqlStatement, number: usize) -> bool {
+        match &statement.gather {
+            None => true,
+            Some(Gather::Columns { slots, last }) => match (self.rows.len(), last) {
+                (0, true) => true,
+                (1, _) | (_, true) => {
+                    let row = self.rows.len() - 1;
+                    let mut columns = slots.iter().enumerate();
+                    columns.all(|(column, slot)| {
+                        self.rows.cell(row, column).is_some_and(|cell| self.slots[*slot].take(cell))
+                    })
+                }
+                (_, false) => false,
+            },
+            Some(Gather::Named { prefix, last }) => self.gather_named(prefix, *last, number),
+        }
+    }
+
+    /// The same by the names of the columns.
+    fn gather_named(&mut self, prefix: &str, last: bool, number: usize) -> bool {
+        let Session { rows, slots, names, columns, .. } = self;
+        let results = rows.results();
+        let known = &mut columns[number];
+        let all: usize = (0..results).filter_map(|at| rows.result(at)).map(|(_, names)| names.len()).sum();
+        if known.len() != all {
+            known.clear();
+            let columns = (0..results).filter_map(|at| rows.result(at)).flat_map(|(_, columns)| columns);
+            let slot = |column: &String| {
+                names.iter().position(|name| name.strip_prefix(prefix).is_some_and(|rest| rest == column))
+            };
+            known.extend(columns.map(slot));
+        }
+        let mut first = 0;
+        for at in 0..results {
+            let Some((range, columns)) = rows.result(at) else { continue };
+            let targets = &known[first..first + columns.len()];
+            first += columns.len();
+            let is_asked = last || at + 1 == results;
+            if !is_asked || (last && range.is_empty()) {
+                continue;
+            }
+            if !last && range.len() != 1 {
+                self.odd_rows = Some(range.len());
+                return false;
+            }
+            for (column, slot) in targets.iter().enumerate() {
+                if let (Some(slot), Some(cell)) = (slot, rows.cell(range.end - 1, column)) {
+                    slots[*slot].take_as_text(cell);
+                }
+            }
+        }
+        if results == 0 && !last {
+            self.odd_rows = Some(0);
+        }
+        results > 0 || last
+    }
+}
+
+fn count_sent(statement: &SqlStatement, attempt: &mut Attempt) {
+    match statement.role {
+        Role::Read => attempt.reads += 1,
+        Role::Write => attempt.writes += 1,
+        Role::Begin | Role::End | Role::Other => attempt.other += 1,
     }
 }
 
@@ -372,6 +587,9 @@ fn form<C: Connection>(
     statement: &SqlStatement,
     path: &str,
 ) -> Result<Form, Error> {
+    if statement.pieces.is_empty() {
+        return Ok(Form::Text(String::new()));
+    }
     match protocol {
         Protocol::Simple => Ok(Form::Filled),
         Protocol::Extended => {
@@ -382,15 +600,23 @@ fn form<C: Connection>(
     }
 }
 
-/// Writes a statement with its values as pgbench does; false where one of them has none.
-fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot]) -> bool {
+/// Writes a statement with its values as pgbench does; false where one of them has none, and its name is unknown.
+fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot], names: &[String]) -> bool {
     text.clear();
     pieces.iter().all(|piece| match piece {
         Piece::Text(part) => {
             text.push_str(part);
             true
         }
-        Piece::Variable(slot) => slots[*slot].write(text),
+        Piece::Variable(slot) if slots[*slot].write(text) => true,
+        Piece::Variable(slot) => match names.get(*slot) {
+            Some(name) => {
+                text.push(':');
+                text.push_str(name);
+                true
+            }
+            None => false,
+        },
     })
 }
 
@@ -412,6 +638,7 @@ fn prepare<C: Connection>(connection: &mut C, statement: &SqlStatement, path: &s
 impl Slot {
     pub fn set(&mut self, value: Scalar) {
         self.value = value;
+        self.is_text = false;
         if let Scalar::Double(number) = value {
             self.text.clear();
             let _ = write!(self.text, "{number}");
@@ -421,6 +648,7 @@ impl Slot {
     /// Writes the value bare, as pgbench does; false where there is none.
     fn write(&self, text: &mut String) -> bool {
         let written = match self.value {
+            _ if self.is_text => text.write_str(&self.text),
             Scalar::Null => text.write_str("NULL"),
             Scalar::Int(number) => write!(text, "{number}"),
             Scalar::Double(number) => write!(text, "{}", AsPgbench(number)),
@@ -431,15 +659,30 @@ impl Slot {
         written.is_ok()
     }
 
-    fn parameter(&self, dialect: Dialect) -> Option<Value<'_>> {
+    /// The value as it is sent beside a statement; pgbench sends NULL where there is none.
+    fn parameter(&self, dialect: Dialect, or_null: bool) -> Option<Value<'_>> {
         Some(match self.value {
+            _ if self.is_text => Value::Text(self.text.as_bytes()),
             Scalar::Null => Value::Null,
             Scalar::Int(number) => Value::Int(number),
             Scalar::Bool(flag) if dialect == Dialect::Postgres => Value::Text(if flag { b"t" } else { b"f" }),
             Scalar::Bool(flag) => Value::Int(flag.into()),
             Scalar::Double(_) | Scalar::Text => Value::Text(self.text.as_bytes()),
+            Scalar::Undefined if or_null => Value::Null,
             Scalar::Undefined => return None,
         })
+    }
+
+    /// Takes what a query brought as pgbench does: as its text, which is empty for NULL.
+    fn take_as_text(&mut self, cell: Cell<'_>) {
+        self.text.clear();
+        match cell {
+            Cell::Null => {}
+            Cell::Int(number) => return self.set(Scalar::Int(number)),
+            Cell::Text(bytes) => self.text.extend(bytes.utf8_chunks().map(|chunk| chunk.valid())),
+        }
+        self.is_text = true;
+        self.value = value_of(&self.text).unwrap_or(Scalar::Text);
     }
 
     /// Takes what a query brought: a number where it is one, and its text in any case.
@@ -493,8 +736,8 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
     type Connection = C;
 
     async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
-        let ScriptClient { script, firsts, session } = self;
-        let kind = session.begin(script, turn);
+        let kind = self.begin(turn);
+        let ScriptClient { script, firsts, session, .. } = self;
         attempt.kind = kind;
         let (program, first) = (script.transactions[kind].program(session.dialect), firsts[kind]);
         let mut next = 0;
@@ -531,12 +774,25 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
                     }
                 }
                 Op::Run(number) => {
+                    session.at = (kind, site - first.site);
                     session.run(&program.statements[*number], first.statement + number, site, attempt).await?
+                }
+                Op::Queue(number) => {
+                    session.at = (kind, site - first.site);
+                    match session.queue(&program.statements[*number], first.statement + number, attempt)? {
+                        true => Step::Next,
+                        false => Step::Fail,
+                    }
+                }
+                Op::EndPipeline(number) => {
+                    session.at = (kind, site - first.site);
+                    session.end_pipeline(first.statement + number, site, attempt).await?
                 }
             };
             if let Step::Fail = step {
-                return match script.aborts {
-                    true => Err(session.aborted(kind, next - 1)),
+                session.at = (kind, site - first.site);
+                return match script.by_pgbench {
+                    true => Err(session.aborted()),
                     false => session.give_up(attempt).await,
                 };
             }
@@ -545,7 +801,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
         end.count += 1;
         end.wrong += u64::from(session.open);
         // A file of pgbench may leave its transaction open for the next.
-        if session.open && !script.aborts {
+        if session.open && !script.by_pgbench {
             return session.give_up(attempt).await;
         }
         if session.evaluated > EVALUATED_MAX {
@@ -556,6 +812,35 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
 
     async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
         self.session.roll_back(attempt).await
+    }
+
+    /// In pgbench's words, where the script follows its rules.
+    fn fatal(&self, error: Error) -> Fatal {
+        if !self.script.by_pgbench {
+            return error.into();
+        }
+        let Session { client, at: (kind, at), odd_rows, dialect, .. } = &self.session;
+        let program = self.script.transactions[*kind].program(*dialect);
+        let command = program.listed[*at];
+        Fatal::new(match (error, odd_rows) {
+            (Error::Refused { code, .. }, Some(rows)) if code == Code::new(ABORT) => {
+                format!("client {client} script {kind} command {command} query 0: expected one row, got {rows}")
+            }
+            (Error::Refused { code, message }, None) if code == Code::new(ABORT) => {
+                let word = program.listing[command].text.trim_start_matches('\\').split_whitespace().next();
+                let word = word.unwrap_or_default();
+                format!(
+                    "{message}\nclient {client} aborted in command {command} ({word}) of script {kind}; evaluation of meta-command failed"
+                )
+            }
+            (Error::Refused { message, .. }, _) => {
+                format!("client {client} script {kind} aborted in command {command} query 0: ERROR:  {message}")
+            }
+            (lost @ Error::Lost { .. }, _) => format!(
+                "client {client} aborted in command {command} (SQL) of script {kind}; perhaps the backend died while processing ({lost})"
+            ),
+            (other, _) => format!("client {client} script {kind} aborted in command {command} query 0: {other}"),
+        })
     }
 
     /// The session of the new connection begins like that of the first.

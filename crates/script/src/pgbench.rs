@@ -10,6 +10,7 @@ mod workload;
 pub use crate::program::Protocol;
 pub use builtins::{BUILTINS, Builtin, SELECT_ONLY, SIMPLE_UPDATE, TPCB_LIKE};
 pub use distributions::{DISTRIBUTIONS, Distribution, Shape};
+pub(crate) use expressions::value_of;
 pub use expressions::{TABLE_VARIABLES, evaluate};
 pub(crate) use number::AsPgbench;
 pub use tables::PgbenchTables;

@@ -43,8 +43,12 @@ pub struct Check {
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub protocol: Protocol,
-    /// A value or an answer that is not what it has to be ends the client, as in pgbench.
-    pub aborts: bool,
+    /// As in pgbench, a value or an answer that is not what it has to be ends the client, and variables keep their
+    /// values from one transaction of a client to the next.
+    pub by_pgbench: bool,
+    /// Of all variables, and the values that were given as text; both for scripts that follow pgbench.
+    pub names: Arc<[String]>,
+    pub texts: Arc<[(usize, String)]>,
     /// Shared by all clients.
     pub transactions: Arc<[Transaction]>,
     pub default_seed: Option<i64>,
@@ -119,7 +123,7 @@ impl Script {
             let (program, path) = (transaction.program(dialect).program, transaction.path(dialect));
             let site = move |(op, line): (&Op, &usize)| {
                 let label = match op {
-                    Op::Run(statement) => program.statements[*statement].label.as_deref(),
+                    Op::Run(statement) | Op::Queue(statement) => program.statements[*statement].label.as_deref(),
                     _ => None,
                 };
                 format!("{path}:{line}{}", label.map_or(String::new(), |label| format!(" ({label})")))
@@ -265,6 +269,19 @@ impl Workload for Script {
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         let drops = statements(&self.teardown, admin.dialect()).map(|sql| (sql.clone(), sql.clone()));
         Ok(drops.collect())
+    }
+
+    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
+        let has = |is: fn(&Program) -> bool| self.transactions.iter().any(|one| is(&one.program(dialect)));
+        match dialect {
+            Dialect::MySql | Dialect::Sqlite if has(Program::has_pipeline) => {
+                Err("\\startpipeline is PostgreSQL's: no other server has pipelines".to_owned())
+            }
+            Dialect::Sqlite if has(Program::joins_statements) => {
+                Err("`\\;` is not SQLite's: it runs one statement at a time".to_owned())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {

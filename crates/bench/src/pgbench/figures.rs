@@ -20,8 +20,6 @@ pub struct Run<'a> {
     pub scale: u64,
     pub partitions: Option<(String, u64)>,
     pub connect_ms: f64,
-    /// Transactions that ended their client, which are no failures in pgbench's sense.
-    pub aborted: u64,
 }
 
 impl Run<'_> {
@@ -70,7 +68,7 @@ impl Run<'_> {
         let deadlocks = errors(&|code| DEADLOCKS.contains(&code));
         // Errors are counted by try; those that failed their transaction have the same shares.
         let all = errors(&|_| true).max(1);
-        let failed = tally.failed.saturating_sub(self.aborted);
+        let failed = tally.failed;
         let deadlock_failures = (failed as f64 * deadlocks as f64 / all as f64).round() as u64;
         Counts {
             committed: tally.committed,
@@ -88,7 +86,7 @@ impl Run<'_> {
         let script = |(at, (file, listed)): (usize, (&script::pgbench::File, Vec<Listed>))| {
             let kind = self.tally.kinds.get(at);
             let committed = kind.map_or(self.tally.committed, |kind| kind.committed);
-            let failed = kind.map_or(0, |kind| kind.failed).min(self.tally.failed.saturating_sub(self.aborted));
+            let failed = kind.map_or(0, |kind| kind.failed);
             ScriptFigures {
                 title: file.title.clone(),
                 weight: file.weight,

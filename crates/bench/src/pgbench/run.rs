@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::report::pgbench::{Progress, progress, report};
 use anyhow::anyhow;
-use driver::{Admin, Dialect, Endpoint, Error};
+use driver::{Admin, Code, Dialect, Endpoint, Error};
 use load::{
     ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Live, Load, LoadOptions, Rate, Reading, Workload,
 };
@@ -17,6 +17,8 @@ use super::{Job, STATEMENT_LIMIT};
 
 /// Sizes the series of a run by number, and ends one that never ends.
 const ENDLESS: Duration = Duration::from_secs(86_400);
+/// The exit status of pgbench where an error has ended clients.
+const CLIENT_ABORTED: u8 = 2;
 /// Arrivals that may wait for a client.
 const QUEUE_MAX: u64 = 1_000_000;
 
@@ -48,11 +50,15 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
     let connect_ms = started.elapsed().as_secs_f64() * 1e3;
     let mut lines = Lines::new(job, load.board().map(|board| board.read()).unwrap_or_default());
     let measured = load.measure(request.duration, &mut |live| lines.look(&live), &mut || ());
-    let aborted = u64::from(matches!(measured.failure, Some(LoadFailure::Client(_))));
-    let run = Run { job, scripts: &scripts, tally: &measured.tally, scale, partitions, connect_ms, aborted };
+    let run = Run { job, scripts: &scripts, tally: &measured.tally, scale, partitions, connect_ms };
+    measured.tally.aborted.iter().flat_map(|why| why.lines()).for_each(|line| note(&format!("error: {line}")));
     print(&report(&run.figures()))?;
     Ok(match &measured.failure {
-        None => exit::DONE,
+        None if measured.tally.aborted.is_empty() => exit::DONE,
+        None => {
+            note("error: Run was aborted; the above results are incomplete.");
+            CLIENT_ABORTED
+        }
         Some(LoadFailure::Interrupted) => {
             note("error: interrupted; the above results are incomplete.");
             exit::INTERRUPTED
@@ -129,10 +135,19 @@ fn options(job: &Job) -> LoadOptions {
         interval_max: request.duration.unwrap_or(ENDLESS),
         drain_max: ENDLESS,
         rate: request.rate.map(|per_sec| Rate { per_sec, gaps: Interarrival::Poisson, queue_max: QUEUE_MAX }),
-        transactions_max: request.transactions.map(|each| each * u64::from(request.clients)),
-        policy: ErrorPolicy { ignored: Ignored::Conflicts, ..ErrorPolicy::default() },
+        transactions_each: request.transactions,
+        policy: ErrorPolicy { ignored: tried_again(job.target.dialect), leaves_alone: true, ..ErrorPolicy::default() },
         board: request.progress.is_some(),
         ..LoadOptions::default()
+    }
+}
+
+/// The errors that a transaction may be tried again for.
+fn tried_again(dialect: Dialect) -> Ignored {
+    match dialect {
+        // A serialization failure, and a deadlock.
+        Dialect::Postgres => Ignored::Codes(["40001", "40P01"].map(|code| Code::new(code.as_bytes())).into()),
+        Dialect::MySql | Dialect::Sqlite => Ignored::Conflicts,
     }
 }
 
