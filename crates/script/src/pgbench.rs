@@ -13,5 +13,5 @@ pub use distributions::{DISTRIBUTIONS, Distribution, Shape};
 pub(crate) use expressions::value_of;
 pub use expressions::{TABLE_VARIABLES, evaluate};
 pub(crate) use number::AsPgbench;
-pub use tables::PgbenchTables;
+pub use tables::{Partitions, PgbenchTables};
 pub use workload::{File, Listed, Pgbench, Rules};

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use experiment::TargetUrl;
 use record::plain_file;
-use script::pgbench::{BUILTINS, Builtin, File, Protocol};
+use script::pgbench::{BUILTINS, Builtin, File, Partitions, Protocol};
 
 use super::words::{Spelling, Word, take_apart};
 
 /// What pgbench's own limits are.
 const WEIGHT_MAX: u64 = 2_147_483_647;
 const CLIENTS_MAX: u64 = 65_536;
+const PARTITIONS_MAX: u64 = 65_536;
 
 pub enum Asked {
     Help,
@@ -58,6 +59,9 @@ pub struct Init {
     pub foreign_keys: bool,
     pub vacuum: bool,
     pub primary_keys: bool,
+    pub partitions: Option<Partitions>,
+    pub tablespace: Option<String>,
+    pub index_tablespace: Option<String>,
 }
 
 /// What has been read so far.
@@ -73,6 +77,10 @@ struct Draft {
     fillfactor: Option<u64>,
     unlogged: bool,
     foreign_keys: bool,
+    partitions: Option<u64>,
+    by_hash: Option<bool>,
+    tablespace: Option<String>,
+    index_tablespace: Option<String>,
     max_tries: Option<u64>,
     plain: Vec<String>,
     /// Names that belong to one of the two modes.
@@ -157,6 +165,30 @@ const FLAGS: &[Flag] = &[
         |draft, _| set(&mut draft.foreign_keys),
     ),
     flag(
+        None,
+        "partitions",
+        "NUM",
+        Mode::Init,
+        "spread accounts over so many partitions (PostgreSQL)",
+        |draft, value| number(value, 0, PARTITIONS_MAX).map(|count| draft.partitions = Some(count)),
+    ),
+    flag(None, "partition-method", "NAME", Mode::Init, "range or hash (default range)", |draft, value| {
+        draft.by_hash = Some(match value {
+            "range" => false,
+            "hash" => true,
+            _ => return Err(format!("invalid partition method `{value}`: range or hash was expected")),
+        });
+        Ok(())
+    }),
+    flag(None, "tablespace", "NAME", Mode::Init, "make the tables there (PostgreSQL)", |draft, value| {
+        draft.tablespace = Some(value.to_owned());
+        Ok(())
+    }),
+    flag(None, "index-tablespace", "NAME", Mode::Init, "make the primary keys there (PostgreSQL)", |draft, value| {
+        draft.index_tablespace = Some(value.to_owned());
+        Ok(())
+    }),
+    flag(
         Some('s'),
         "scale",
         "NUM",
@@ -181,14 +213,9 @@ const FLAGS: &[Flag] = &[
     flag(Some('j'), "jobs", "NUM", Mode::Run, "threads, at most one for each client (default 1)", |draft, value| {
         number(value, 1, CLIENTS_MAX).map(|jobs| draft.request.jobs = jobs as u32)
     }),
-    flag(
-        Some('t'),
-        "transactions",
-        "NUM",
-        Mode::Run,
-        "transactions of each client on average (default 10)",
-        |draft, value| number(value, 1, WEIGHT_MAX).map(|count| draft.request.transactions = Some(count)),
-    ),
+    flag(Some('t'), "transactions", "NUM", Mode::Run, "transactions of each client (default 10)", |draft, value| {
+        number(value, 1, WEIGHT_MAX).map(|count| draft.request.transactions = Some(count))
+    }),
     flag(Some('T'), "time", "NUM", Mode::Run, "run for so many seconds", |draft, value| {
         number(value, 1, WEIGHT_MAX).map(|secs| draft.request.duration = Some(Duration::from_secs(secs)))
     }),
@@ -268,10 +295,6 @@ const FLAGS: &[Flag] = &[
     refused(None, "aggregate-interval", "NUM", "leave it out: -l is not built yet; -P prints intervals"),
     refused(None, "sampling-rate", "NUM", "leave it out: -l is not built yet"),
     refused(None, "verbose-errors", "", "leave it out: it would print inside the measured time"),
-    refused(None, "partitions", "NUM", "make the partitions with the real pgbench; a run on them is reported"),
-    refused(None, "partition-method", "NAME", "make the partitions with the real pgbench"),
-    refused(None, "tablespace", "NAME", "set default_tablespace for the account instead"),
-    refused(None, "index-tablespace", "NAME", "set default_tablespace for the account instead"),
 ];
 
 fn set(flag: &mut bool) -> Result<(), String> {
@@ -391,6 +414,12 @@ impl Draft {
         let further = further.ok_or_else(|| {
             format!("-I {steps}: dtg and behind it v, p and f are built, in this order; G is the same as g here")
         })?;
+        let partitions = match (self.partitions.filter(|count| *count > 0), self.by_hash) {
+            (None, Some(_)) => return Err("--partition-method requires greater than zero --partitions".to_owned()),
+            (None, None) => None,
+            (Some(count), Some(true)) => Some(Partitions::Hash(count)),
+            (Some(count), _) => Some(Partitions::Range(count)),
+        };
         self.request.init = Some(Init {
             quiet: self.quiet,
             fillfactor: self.fillfactor.unwrap_or(100),
@@ -398,6 +427,9 @@ impl Draft {
             foreign_keys: self.foreign_keys || further.contains('f'),
             vacuum: further.contains('v') && !self.no_vacuum,
             primary_keys: further.contains('p'),
+            partitions,
+            tablespace: self.tablespace,
+            index_tablespace: self.index_tablespace,
         });
         Ok(self.request)
     }
@@ -493,6 +525,9 @@ mod tests {
         let found = request(&["-i", "-s", "5", "-F90", "-I", "dtgp"]).unwrap();
         let init = found.init.unwrap();
         assert_eq!((found.scale, init.fillfactor, init.vacuum, init.primary_keys), (Some(5), 90, false, true));
+        let found = request(&["-i", "--partitions=4", "--partition-method=hash", "--tablespace=fast"]).unwrap();
+        let init = found.init.unwrap();
+        assert_eq!((init.partitions, init.tablespace.as_deref()), (Some(Partitions::Hash(4)), Some("fast")));
     }
 
     #[test]
@@ -500,7 +535,8 @@ mod tests {
         for (words, expected) in [
             (&["-C"][..], "--connect is not built yet\n  next: leave it out"),
             (&["-l"], "--log is not built yet"),
-            (&["-i", "--partitions=2"], "--partitions is not built yet"),
+            (&["-i", "--partition-method=hash"], "--partition-method requires greater than zero --partitions"),
+            (&["-i", "--partitions=2", "--partition-method=list"], "invalid partition method `list`"),
             (&["-b", "s"], "ambiguous builtin name: 2 builtin scripts found for prefix \"s\""),
             (&["-b", "x"], "no builtin script found for name \"x\""),
             (&["-S@0"], "unknown option -@"),

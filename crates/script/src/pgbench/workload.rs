@@ -181,7 +181,7 @@ impl Workload for Pgbench {
     fn spec(&self) -> WorkloadSpec {
         let spec = self.script.spec();
         let kinds: Vec<TransactionKind> = if self.script.transactions.len() > 1 { spec.kinds } else { Vec::new() };
-        let PgbenchTables { scale, .. } = self.tables;
+        let scale = self.tables.scale;
         WorkloadSpec { data_key: format!("pgbench {scale}"), notes: Vec::new(), kinds, ..spec }
     }
 
