@@ -78,8 +78,19 @@ fn files_follow_the_rules_of_pgbench() {
     assert!(err.contains("wrong.sql:1:8: unknown function `random_zipf`"), "{err}");
     let (_, err) = expect(&place, 2, "-M extended -n -S");
     assert!(err.contains("protocol `extended` is PostgreSQL's"), "{err}");
-    let (_, err) = expect(&place, 2, "-C -S");
-    assert!(err.contains("--connect is not built yet\n  next: leave it out"), "{err}");
+    let (_, err) = expect(&place, 2, "-l -S");
+    assert!(err.contains("--log is not built yet"), "{err}");
+    let (out, _) = expect(&place, 0, "-n -C -S -t 5");
+    assert!(out.contains("\naverage connection time = ") && out.contains(" (including reconnection times)\n"), "{out}");
+    // Each takes 20 ms of the limit's 15, so that the next is too late as soon as two are due at once.
+    write("slow.sql", "\\sleep 20 ms\nSELECT 1;\n");
+    let (out, _) = expect(&place, 0, &format!("-n -f {} -t 20 -R 500 -L 15", path("slow.sql")));
+    let line = |start: &str| out.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{out}"));
+    assert!(!line("number of transactions skipped: ").contains(": 0 "), "{out}");
+    assert!(line("number of transactions above the 15.0 ms latency limit: ").ends_with("(100.000%)"), "{out}");
+    let several = format!("-n -f {} -f {} -t 5 --max-tries=3 --failures-detailed", path("a.sql"), path("b.sql"));
+    let (out, _) = expect(&place, 0, &several);
+    assert!(out.contains(" - number of deadlock failures: 0 (0.000%)\n - number of transactions retried: 0"), "{out}");
 }
 
 #[test]

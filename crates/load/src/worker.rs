@@ -35,16 +35,18 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
         let mut attempt = Attempt::default();
         if slot.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
             ended_ns = None;
-            if !slot.is_over(slot.clock.now_ns()) && !reconnect(client, slot, &mut attempt).await {
+            let before_ns = slot.clock.now_ns();
+            if !slot.is_over(before_ns) && !reconnect(client, slot, &mut attempt).await {
                 return Ok(());
             }
+            attempt.connect_ns = slot.clock.now_ns() - before_ns;
         }
         let now_ns = ended_ns.take().unwrap_or_else(|| slot.clock.now_ns());
         let Some(arrival) = next_arrival(client, slot, number, now_ns).await else { break };
         let is_due_now = arrival.due_ns == now_ns;
         let start_ns = if is_due_now { now_ns } else { slot.clock.wait_until(arrival.due_ns).await };
         let mut timing = Timing { due_ns: arrival.due_ns, start_ns, end_ns: start_ns };
-        if arrival.missed {
+        if arrival.missed || slot.policy.is_too_late(start_ns - arrival.due_ns) {
             slot.recorder.borrow_mut().record(Outcome::Skipped, &attempt, timing, slot.timeline.window());
             continue;
         }
@@ -186,11 +188,14 @@ async fn transact<K: Clock>(
             Err(error) => error,
         };
         attempt.clock_ns = 0;
+        attempt.last_error = Some(code_of(&error));
         let failed_ns = *failed_ns.get_or_insert_with(|| slot.clock.now_ns());
         slot.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, slot.timeline.window());
         let mended = mend(client, slot, error, attempt).await;
         turn.retry += 1;
-        let goes_on = mended == Ok(true) && !attempt.committing && is_there_another_try(client, slot, turn).await;
+        let is_in_time = !slot.policy.is_too_late(slot.clock.now_ns().saturating_sub(arrival.due_ns));
+        let may_go_on = mended == Ok(true) && !attempt.committing && is_in_time;
+        let goes_on = may_go_on && is_there_another_try(client, slot, turn).await;
         attempt.retry_ns = slot.clock.now_ns() - failed_ns;
         if !goes_on {
             return (Outcome::Failed, mended);

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
+use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink};
 
 use crate::answers::{Answers, Expected, Setting};
 use crate::backlog::Giver;
@@ -504,8 +504,12 @@ pub struct Attempt {
     pub retries: u64,
     /// Connections opened again on the way.
     pub reconnects: u64,
+    /// Time that a connection for this transaction alone took.
+    pub connect_ns: u64,
     /// Time behind the first try, when there was more than one.
     pub retry_ns: u64,
+    /// The code of the last error.
+    pub last_error: Option<Code>,
     /// Which of the workload's kinds it is, where it has kinds.
     pub kind: usize,
     /// The clock as it was last read, if nothing that takes time has been done since; else 0. It begins with the

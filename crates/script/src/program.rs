@@ -278,6 +278,7 @@ impl Compiler<'_> {
     /// Lists a command, which ends at `end`, by its first line.
     fn list(&mut self, at: usize, end: usize, statement: Option<usize>) {
         let text = self.source.text[at..end].trim().lines().next().unwrap_or_default();
+        let text = if statement.is_some() { text.replace("\\;", ";") } else { text.to_owned() };
         self.program.listing.push(Listing { text: text.trim_end().to_owned(), statement });
     }
 
@@ -725,6 +726,7 @@ mod tests {
         assert_eq!((first.role, first.opens, first.is_joined), (Role::Write, Some(true), true));
         assert_eq!(first.gather, Some(Gather::Named { prefix: "p_".to_owned(), last: false }));
         assert_eq!((program.statements[1].opens, program.joins_statements()), (Some(false), true));
+        assert_eq!(program.listing[0].text, "BEGIN; UPDATE t SET a = :a ; SELECT 1 AS x");
         assert!(of("SELECT 1\\; SELECT 2;", Protocol::Prepared).is_err());
         assert!(of("\\startpipeline\nSELECT 1;\n\\endpipeline", Protocol::Simple).is_err());
     }

@@ -11,8 +11,8 @@ use super::program::Pgbench;
 const TABLE: &str = "crates/script/src/pgbench/expressions.tsv";
 /// Clients that each meet one error: it aborts them.
 const CLIENTS: usize = 100;
-/// Expressions of one script.
-const CHUNK: usize = 20_000;
+/// Expressions of one script: pgbench looks for line numbers from its beginning, for each command.
+const CHUNK: usize = 1_000;
 /// Errors take a client each, so that no more of them are compared: one of twenty expressions, and at most this many.
 const ERRORS_MAX: usize = 20_000;
 const ERRORS_SHARE: usize = 20;

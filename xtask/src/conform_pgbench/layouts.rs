@@ -17,7 +17,7 @@ const FILES: [(&str, &str); 4] = [
 ];
 
 /// Command lines that end well, and those in which an error ends a client.
-const LINES: [&str; 12] = [
+const LINES: [&str; 15] = [
     "-n -t 20",
     "-S -c 4 -j 2 -t 20 -M prepared -r",
     "-n -S -c 2 -T 2 -P 1 -M extended -r",
@@ -26,6 +26,9 @@ const LINES: [&str; 12] = [
     "-n -S -N -t 20 --max-tries=3 --failures-detailed -r",
     "-n -S -T 2 -R 200 -P 1",
     "-n -S -T 2 -L 50",
+    "-n -T 2 -P 1 -R 200 -L 8 -f {sleep}",
+    "-n -S -C -t 20",
+    "-n -S -C -c 2 -T 1",
     "-n -t 20 -r -f {branches}",
     "-n -t 20 -r -f {joined}",
     "-n -t 20 -r -M prepared -f {piped} -f {branches}@2",

@@ -40,6 +40,8 @@ pub struct Request {
     pub no_vacuum: bool,
     pub vacuum_all: bool,
     pub max_tries: u64,
+    /// A connection for each transaction.
+    pub connect_each: bool,
     pub failures_detailed: bool,
     pub seed: Option<u64>,
     pub target: Option<TargetUrl>,
@@ -246,6 +248,9 @@ const FLAGS: &[Flag] = &[
     flag(Some('L'), "latency-limit", "MS", Mode::Run, "count transactions above this latency", |draft, value| {
         real(value).map(|limit| draft.request.limit_ms = Some(limit))
     }),
+    flag(Some('C'), "connect", "", Mode::Run, "open a new connection for each transaction", |draft, _| {
+        set(&mut draft.request.connect_each)
+    }),
     flag(Some('v'), "vacuum-all", "", Mode::Run, "vacuum all tables before the run", |draft, _| {
         set(&mut draft.request.vacuum_all)
     }),
@@ -288,7 +293,6 @@ const FLAGS: &[Flag] = &[
         |draft, value| TargetUrl::parse(value).map(|url| draft.request.target = Some(url)),
     ),
     flag(Some('?'), "help", "", Mode::Both, "print this text", |draft, _| set(&mut draft.help)),
-    refused(Some('C'), "connect", "", "leave it out: connections for each transaction are not timed yet"),
     refused(Some('d'), "debug", "", "leave it out: it would print inside the measured time"),
     refused(Some('l'), "log", "", "use -P, or an experiment, whose run folder keeps every second"),
     refused(None, "log-prefix", "PREFIX", "leave it out: -l is not built yet"),
@@ -458,13 +462,6 @@ impl Draft {
                     .to_owned(),
             );
         }
-        if request.rate.is_some() && request.limit_ms.is_some() {
-            return Err("--latency-limit beside --rate is not built yet, since late transactions would be skipped\n  next: leave one of them out".to_owned());
-        }
-        if (request.failures_detailed || request.max_tries != 1) && request.files.len() > 1 {
-            let what = "--failures-detailed and --max-tries with several scripts are not built yet";
-            return Err(format!("{what}\n  next: run the scripts one by one"));
-        }
         if request.progress_timestamp && request.progress.is_none() {
             return Err("--progress-timestamp is allowed only under --progress".to_owned());
         }
@@ -533,8 +530,7 @@ mod tests {
     #[test]
     fn what_cannot_be_honoured_is_refused_by_name() {
         for (words, expected) in [
-            (&["-C"][..], "--connect is not built yet\n  next: leave it out"),
-            (&["-l"], "--log is not built yet"),
+            (&["-l"][..], "--log is not built yet"),
             (&["-i", "--partition-method=hash"], "--partition-method requires greater than zero --partitions"),
             (&["-i", "--partitions=2", "--partition-method=list"], "invalid partition method `list`"),
             (&["-b", "s"], "ambiguous builtin name: 2 builtin scripts found for prefix \"s\""),
@@ -552,7 +548,6 @@ mod tests {
             (&["-f", "no-such-file.sql"], "--file: no-such-file.sql: "),
             (&["--max-tries=0"], "an unlimited number of transaction tries"),
             (&["a", "b"], "too many command-line arguments (first is \"b\")"),
-            (&["-R", "10", "-L", "5"], "--latency-limit beside --rate is not built yet"),
         ] {
             let found = request(words).unwrap_err();
             assert!(found.contains(expected), "{words:?}: {found}");

@@ -136,7 +136,13 @@ fn options(job: &Job) -> LoadOptions {
         drain_max: ENDLESS,
         rate: request.rate.map(|per_sec| Rate { per_sec, gaps: Interarrival::Poisson, queue_max: QUEUE_MAX }),
         transactions_each: request.transactions,
-        policy: ErrorPolicy { ignored: tried_again(job.target.dialect), leaves_alone: true, ..ErrorPolicy::default() },
+        policy: ErrorPolicy {
+            ignored: tried_again(job.target.dialect),
+            leaves_alone: true,
+            reconnect_every: request.connect_each.then_some(1),
+            latency_limit_ns: request.limit_ms.map(|ms| (ms * 1e6) as u64),
+            ..ErrorPolicy::default()
+        },
         board: request.progress.is_some(),
         ..LoadOptions::default()
     }
@@ -174,6 +180,7 @@ impl<'a> Lines<'a> {
         let now = board.read();
         let seen = now.since(&self.counted);
         let seconds = (live.elapsed - self.since).as_secs_f64().max(f64::MIN_POSITIVE);
+        let ended = seen.committed + seen.failed;
         let epoch_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         note(&progress(&Progress {
             at_s: if request.progress_timestamp { epoch_s } else { live.elapsed.as_secs_f64() },
@@ -181,9 +188,9 @@ impl<'a> Lines<'a> {
             tps: seen.committed as f64 / seconds,
             latency: spread(&seen.latencies_ms()),
             failed: seen.failed,
-            lag_ms: None,
-            skipped: None,
-            retries: (request.max_tries != 1).then_some(seen.retries),
+            lag_ms: request.rate.map(|_| seen.lag_ns_sum as f64 / 1e6 / ended.max(1) as f64),
+            skipped: request.rate.and(request.limit_ms).map(|_| seen.skipped),
+            retries: (request.max_tries != 1).then(|| (seen.retried, seen.retries - seen.failed.min(seen.retries))),
         }));
         (self.since, self.counted) = (live.elapsed, now);
     }
