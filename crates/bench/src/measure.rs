@@ -269,6 +269,7 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
         }),
         transactions_max: request.events,
         transactions_each: None,
+        log: None,
         policy: policy(job),
         board: layout(request).is_some() || request.report_interval.is_some() || !request.checkpoints.is_empty(),
         windows: None,

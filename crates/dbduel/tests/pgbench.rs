@@ -78,8 +78,17 @@ fn files_follow_the_rules_of_pgbench() {
     assert!(err.contains("wrong.sql:1:8: unknown function `random_zipf`"), "{err}");
     let (_, err) = expect(&place, 2, "-M extended -n -S");
     assert!(err.contains("protocol `extended` is PostgreSQL's"), "{err}");
-    let (_, err) = expect(&place, 2, "-l -S");
-    assert!(err.contains("--log is not built yet"), "{err}");
+    let (_, err) = expect(&place, 2, "-d -S");
+    assert!(err.contains("--debug is not built yet"), "{err}");
+    let prefix = place.path().join("log").display().to_string();
+    expect(&place, 0, &format!("-n -S -c 2 -j 2 -t 50 -l --log-prefix={prefix}"));
+    let files = std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path());
+    let logs: Vec<String> = files
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("log."))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    assert_eq!(logs.iter().map(|log| log.lines().count()).collect::<Vec<_>>(), [50, 50]);
+    assert!(logs.iter().all(|log| masked(log.lines().last().unwrap()) == "# # # # # #"), "{logs:?}");
     let (out, _) = expect(&place, 0, "-n -C -S -t 5");
     assert!(out.contains("\naverage connection time = ") && out.contains(" (including reconnection times)\n"), "{out}");
     // Each takes 20 ms of the limit's 15, so that the next is too late as soon as two are due at once.

@@ -26,6 +26,7 @@ use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
 use crate::single_pass::Gauge;
 use crate::timeline::{Timeline, Window};
+use crate::transaction_log::TransactionLog;
 use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
 use crate::workload::{Background, DefersWork, Fatal, Slot, Workload};
@@ -58,6 +59,8 @@ pub struct LoadOptions {
     pub policy: ErrorPolicy,
     /// Whether counts are read while the load runs; it costs a few cells per transaction.
     pub board: bool,
+    /// Gets a line of each transaction.
+    pub log: Option<Arc<TransactionLog>>,
     /// Response times are kept window by window of this length; without it in one histogram.
     pub windows: Option<Duration>,
     /// Read at the edges of each operation, where the workload is one pass over operations.
@@ -82,6 +85,7 @@ impl Default for LoadOptions {
             transactions_each: None,
             policy: ErrorPolicy::default(),
             board: false,
+            log: None,
             windows: None,
             gauge: None,
         }
@@ -730,6 +734,9 @@ impl Worker {
         }
         if let Some(exchange) = &self.exchange {
             recorder = recorder.in_windows(Arc::clone(exchange));
+        }
+        if let Some(log) = &self.options.log {
+            recorder = recorder.with_log(Arc::clone(log), self.number);
         }
         match &self.board {
             Some(board) => recorder.on_board(Arc::clone(board), self.number),

@@ -10,6 +10,7 @@ use crate::deferred_log::DeferredLog;
 use crate::single_pass::ProgramTally;
 use crate::stall::Commits;
 use crate::timeline::Window;
+use crate::transaction_log::{LogWriter, LoggedTransaction, TransactionLog};
 use crate::windows::{Exchange, Shift};
 use crate::workload::{Attempt, Outcome};
 use latency::{Histogram, Windows};
@@ -47,6 +48,8 @@ pub struct Recorder {
     shift: Option<Shift>,
     /// What this thread's connections had carried when the last transaction ended.
     carried: Option<Traffic>,
+    /// Where each transaction gets a line.
+    log: Option<LogWriter>,
 }
 
 /// Errors by code, in memory sized before the start.
@@ -277,7 +280,7 @@ impl Recorder {
         let commits = Commits::with_capacity(seconds_max);
         let (errors, failures) = (ErrorCounts::with_capacity(), ErrorCounts::with_capacity());
         let tally = Tally { seconds, commits, errors, failures, ..Tally::default() };
-        Recorder { tally, open_loop, board: None, shift: None, carried: None }
+        Recorder { tally, open_loop, board: None, shift: None, carried: None, log: None }
     }
 
     /// Hands response times over as each window ends.
@@ -340,6 +343,19 @@ impl Recorder {
         Recorder { board: Some((board, worker)), ..self }
     }
 
+    /// Gives each transaction a line, as worker number `worker`.
+    pub fn with_log(self, log: Arc<TransactionLog>, worker: usize) -> Recorder {
+        Recorder { log: Some(LogWriter::new(log, worker)), ..self }
+    }
+
+    /// Writes the line of a transaction, where there is a log.
+    pub fn log(&mut self, client: u32, outcome: Outcome, attempt: &Attempt, timing: Timing) {
+        if let Some(log) = &mut self.log {
+            let &Attempt { kind, retries, last_error, .. } = attempt;
+            log.write(LoggedTransaction { client, kind, outcome, timing, retries, last_error });
+        }
+    }
+
     /// A transaction of `client` is under way.
     pub fn started(&self, client: u32, start_ns: u64) {
         if let Some((board, _)) = &self.board {
@@ -392,6 +408,9 @@ impl Recorder {
 
     /// What was counted; response times that were handed over by windows are not in it.
     pub fn finish(mut self) -> Tally {
+        if let Some(log) = self.log.take() {
+            log.end();
+        }
         match self.shift {
             Some(shift) => shift.end(std::mem::take(&mut self.tally.response)),
             None if !self.open_loop => self.tally.serve_as_responded(),

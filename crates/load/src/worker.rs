@@ -46,12 +46,13 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
         let is_due_now = arrival.due_ns == now_ns;
         let start_ns = if is_due_now { now_ns } else { slot.clock.wait_until(arrival.due_ns).await };
         let mut timing = Timing { due_ns: arrival.due_ns, start_ns, end_ns: start_ns };
-        if arrival.missed || slot.policy.is_too_late(start_ns - arrival.due_ns) {
-            slot.recorder.borrow_mut().record(Outcome::Skipped, &attempt, timing, slot.timeline.window());
+        if arrival.missed || slot.policy.is_too_late(start_ns.saturating_sub(arrival.due_ns)) {
+            let mut recorder = slot.recorder.borrow_mut();
+            recorder.record(Outcome::Skipped, &attempt, timing, slot.timeline.window());
+            recorder.log(slot.client, Outcome::Skipped, &attempt, timing);
             continue;
         }
-        let in_background = slot.is_in_background();
-        if !in_background {
+        if !slot.is_in_background() {
             slot.recorder.borrow().started(slot.client, start_ns);
         }
         if matches!(slot.pacer, Pacer::Open(_)) && arrival.due_ns > now_ns {
@@ -67,28 +68,39 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
         // A client that has read the clock behind its last statement has read the end.
         timing.end_ns = if attempt.clock_ns > start_ns { attempt.clock_ns } else { slot.clock.now_ns() };
         ended_ns = Some(timing.end_ns);
-        let mut recorder = slot.recorder.borrow_mut();
-        if in_background {
-            recorder.record_deferred(outcome, &attempt, timing, slot.timeline.window());
-            if outcome == Outcome::Committed && !client.journal().is_empty() {
-                recorder.tally.journal.write(timing, client.journal());
-            }
-        } else {
-            recorder.record(outcome, &attempt, timing, slot.timeline.window());
-            recorder.ended(slot.client, timing);
-            slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
-        }
-        if outcome == Outcome::Committed && !client.counts().is_empty() {
-            recorder.counts(client.counts(), timing.due_ns, slot.timeline.window());
-        }
+        record_end(client, slot, outcome, &attempt, timing);
         if !matches!(goes_on, Ok(true)) {
-            recorder.tally.add_answers(client.answers());
+            slot.recorder.borrow_mut().tally.add_answers(client.answers());
             return goes_on.map(|_| ());
         }
         if outcome == Outcome::Failed && attempt.reconnects > 0 && slot.is_over(timing.end_ns) {
             slot.timeline.unanswered.fetch_add(1, Ordering::Relaxed);
         }
     }
+    take_leave(client, slot).await
+}
+
+/// Counts a transaction that has ended.
+fn record_end<K>(client: &impl Client, slot: &Slot<K>, outcome: Outcome, attempt: &Attempt, timing: Timing) {
+    let (mut recorder, window) = (slot.recorder.borrow_mut(), slot.timeline.window());
+    if slot.is_in_background() {
+        recorder.record_deferred(outcome, attempt, timing, window);
+        if outcome == Outcome::Committed && !client.journal().is_empty() {
+            recorder.tally.journal.write(timing, client.journal());
+        }
+    } else {
+        recorder.record(outcome, attempt, timing, window);
+        recorder.log(slot.client, outcome, attempt, timing);
+        recorder.ended(slot.client, timing);
+        slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
+    }
+    if outcome == Outcome::Committed && !client.counts().is_empty() {
+        recorder.counts(client.counts(), timing.due_ns, window);
+    }
+}
+
+/// Behind the client's last transaction.
+async fn take_leave<K>(client: &mut impl Client, slot: &Slot<K>) -> Result<(), Fatal> {
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
     let mut recorder = slot.recorder.borrow_mut();

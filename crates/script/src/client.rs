@@ -272,11 +272,33 @@ impl<C: Connection, K: Clock> Session<C, K> {
         }
     }
 
+    /// Sets a variable, or decides which command is next.
+    #[inline]
+    fn compute(&mut self, op: &Op, site: usize, next: &mut usize) -> Step {
+        match op {
+            Op::Set { slot, to } => {
+                let Some(value) = self.evaluated(site, to) else { return Step::Fail };
+                self.slots[*slot].set(value);
+            }
+            Op::JumpUnless { condition, to } => {
+                let Some(value) = self.evaluated(site, condition) else { return Step::Fail };
+                *next = if is_true(value) { *next } else { *to };
+            }
+            Op::Jump(to) => *next = *to,
+            Op::Sleep { .. } | Op::Run(_) | Op::Queue(_) | Op::EndPipeline(_) => {}
+        }
+        Step::Next
+    }
+
     /// Sleeps, but not behind the end of the trial.
-    async fn sleep(&mut self, ns: u64, attempt: &mut Attempt) {
+    async fn sleep(&mut self, count: &Expr, unit_us: u64, site: usize, attempt: &mut Attempt) -> Step {
+        let count = self.evaluated(site, count).and_then(|count| int(count).ok());
+        let Some(count) = count else { return Step::Fail };
+        let ns = u64::try_from(count).unwrap_or(0).saturating_mul(unit_us * 1_000);
         let due_ns = self.clock.now_ns().saturating_add(ns);
         attempt.clock_ns = self.clock.wait_until(due_ns.min(self.timeline.window().end_ns)).await;
         self.evaluated = 0;
+        Step::Next
     }
 
     /// When a statement begins: the end of the last one, if hardly anything was done since.
@@ -745,34 +767,8 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
             let site = first.site + next;
             next += 1;
             let step = match op {
-                Op::Set { slot, to } => match session.evaluated(site, to) {
-                    Some(value) => {
-                        session.slots[*slot].set(value);
-                        Step::Next
-                    }
-                    None => Step::Fail,
-                },
-                Op::JumpUnless { condition, to } => match session.evaluated(site, condition) {
-                    Some(value) => {
-                        next = if is_true(value) { next } else { *to };
-                        Step::Next
-                    }
-                    None => Step::Fail,
-                },
-                Op::Jump(to) => {
-                    next = *to;
-                    Step::Next
-                }
-                Op::Sleep { count, unit_us } => {
-                    match session.evaluated(site, count).and_then(|count| int(count).ok()) {
-                        Some(count) => {
-                            let ns = u64::try_from(count).unwrap_or(0).saturating_mul(unit_us * 1_000);
-                            session.sleep(ns, attempt).await;
-                            Step::Next
-                        }
-                        None => Step::Fail,
-                    }
-                }
+                Op::Set { .. } | Op::JumpUnless { .. } | Op::Jump(_) => session.compute(op, site, &mut next),
+                Op::Sleep { count, unit_us } => session.sleep(count, *unit_us, site, attempt).await,
                 Op::Run(number) => {
                     session.at = (kind, site - first.site);
                     session.run(&program.statements[*number], first.statement + number, site, attempt).await?

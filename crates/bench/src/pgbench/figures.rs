@@ -10,7 +10,7 @@ use script::pgbench::{Listed, Pgbench};
 use super::Job;
 
 /// SQLSTATE of a deadlock; every other failure that may be tried again is one of serialization.
-const DEADLOCKS: [&str; 2] = ["40P01", "1213"];
+pub const DEADLOCKS: [&str; 2] = ["40P01", "1213"];
 
 /// A run that has ended, one way or another.
 pub struct Run<'a> {

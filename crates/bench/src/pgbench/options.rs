@@ -43,6 +43,7 @@ pub struct Request {
     /// A connection for each transaction.
     pub connect_each: bool,
     pub failures_detailed: bool,
+    pub log: Option<Logging>,
     pub seed: Option<u64>,
     pub target: Option<TargetUrl>,
     pub host: Option<String>,
@@ -50,6 +51,16 @@ pub struct Request {
     pub user: Option<String>,
     pub database: Option<String>,
     pub notes: Vec<String>,
+}
+
+/// What is written down of transactions, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logging {
+    pub prefix: String,
+    /// The share of transactions that get a line.
+    pub sampling: Option<f64>,
+    /// Seconds of an interval that gets a line instead.
+    pub interval_s: Option<u64>,
 }
 
 /// What `-i` makes.
@@ -84,6 +95,10 @@ struct Draft {
     tablespace: Option<String>,
     index_tablespace: Option<String>,
     max_tries: Option<u64>,
+    has_log: bool,
+    log_prefix: Option<String>,
+    sampling: Option<f64>,
+    interval_s: Option<u64>,
     plain: Vec<String>,
     /// Names that belong to one of the two modes.
     of_init: Vec<&'static str>,
@@ -251,6 +266,34 @@ const FLAGS: &[Flag] = &[
     flag(Some('C'), "connect", "", Mode::Run, "open a new connection for each transaction", |draft, _| {
         set(&mut draft.request.connect_each)
     }),
+    flag(Some('l'), "log", "", Mode::Run, "write a line of each transaction to a file for each thread", |draft, _| {
+        set(&mut draft.has_log)
+    }),
+    flag(None, "log-prefix", "PREFIX", Mode::Run, "begin the names of these files so (pgbench_log)", |draft, value| {
+        draft.log_prefix = Some(value.to_owned());
+        Ok(())
+    }),
+    flag(
+        None,
+        "sampling-rate",
+        "NUM",
+        Mode::Run,
+        "write down this share of transactions (0.01 for 1%)",
+        |draft, value| {
+            let share = real(value).ok().filter(|share| *share <= 1.0);
+            let share = share.ok_or_else(|| format!("invalid sampling rate: \"{value}\""))?;
+            draft.sampling = Some(share);
+            Ok(())
+        },
+    ),
+    flag(
+        None,
+        "aggregate-interval",
+        "NUM",
+        Mode::Run,
+        "write a line of each so many seconds instead",
+        |draft, value| number(value, 1, WEIGHT_MAX).map(|seconds| draft.interval_s = Some(seconds)),
+    ),
     flag(Some('v'), "vacuum-all", "", Mode::Run, "vacuum all tables before the run", |draft, _| {
         set(&mut draft.request.vacuum_all)
     }),
@@ -294,10 +337,6 @@ const FLAGS: &[Flag] = &[
     ),
     flag(Some('?'), "help", "", Mode::Both, "print this text", |draft, _| set(&mut draft.help)),
     refused(Some('d'), "debug", "", "leave it out: it would print inside the measured time"),
-    refused(Some('l'), "log", "", "use -P, or an experiment, whose run folder keeps every second"),
-    refused(None, "log-prefix", "PREFIX", "leave it out: -l is not built yet"),
-    refused(None, "aggregate-interval", "NUM", "leave it out: -l is not built yet; -P prints intervals"),
-    refused(None, "sampling-rate", "NUM", "leave it out: -l is not built yet"),
     refused(None, "verbose-errors", "", "leave it out: it would print inside the measured time"),
 ];
 
@@ -438,7 +477,46 @@ impl Draft {
         Ok(self.request)
     }
 
+    /// What is to be logged, by pgbench's rules of what goes together.
+    fn logging(&self) -> Result<Option<Logging>, String> {
+        let (sampling, interval_s) = (self.sampling, self.interval_s);
+        let duration = self.request.duration.map(|duration| duration.as_secs());
+        if !self.has_log {
+            return match () {
+                () if sampling.is_some() => {
+                    Err("log sampling (--sampling-rate) is allowed only when logging transactions (-l)".to_owned())
+                }
+                () if interval_s.is_some() => {
+                    Err("log aggregation is allowed only when actually logging transactions".to_owned())
+                }
+                () if self.log_prefix.is_some() => {
+                    Err("log file prefix (--log-prefix) is allowed only when logging transactions (-l)".to_owned())
+                }
+                () => Ok(None),
+            };
+        }
+        if sampling.is_some() && interval_s.is_some() {
+            return Err(
+                "log sampling (--sampling-rate) and aggregation (--aggregate-interval) cannot be used at the same time"
+                    .to_owned(),
+            );
+        }
+        if let (Some(duration), Some(interval)) = (duration, interval_s) {
+            if interval > duration {
+                return Err(format!(
+                    "number of seconds for aggregation ({interval}) must not be higher than test duration ({duration})"
+                ));
+            }
+            if !duration.is_multiple_of(interval) {
+                return Err(format!("duration ({duration}) must be a multiple of aggregation interval ({interval})"));
+            }
+        }
+        let prefix = self.log_prefix.clone().unwrap_or_else(|| "pgbench_log".to_owned());
+        Ok(Some(Logging { prefix, sampling, interval_s }))
+    }
+
     fn finish_run(mut self) -> Result<Request, String> {
+        self.request.log = self.logging()?;
         if let Some(name) = self.of_init.first() {
             return Err(format!("some of the specified options cannot be used in benchmarking mode: --{name}"));
         }
@@ -530,7 +608,15 @@ mod tests {
     #[test]
     fn what_cannot_be_honoured_is_refused_by_name() {
         for (words, expected) in [
-            (&["-l"][..], "--log is not built yet"),
+            (&["-d"][..], "--debug is not built yet"),
+            (&["--sampling-rate=0.5"], "is allowed only when logging transactions (-l)"),
+            (&["-l", "--sampling-rate=2"], "invalid sampling rate: \"2\""),
+            (&["-l", "--sampling-rate=0.5", "--aggregate-interval=5"], "cannot be used at the same time"),
+            (
+                &["-l", "-T", "7", "--aggregate-interval=5"],
+                "duration (7) must be a multiple of aggregation interval (5)",
+            ),
+            (&["-l", "-T", "3", "--aggregate-interval=5"], "must not be higher than test duration (3)"),
             (&["-i", "--partition-method=hash"], "--partition-method requires greater than zero --partitions"),
             (&["-i", "--partitions=2", "--partition-method=list"], "invalid partition method `list`"),
             (&["-b", "s"], "ambiguous builtin name: 2 builtin scripts found for prefix \"s\""),

@@ -7,12 +7,14 @@ use ::report::pgbench::{Progress, progress, report};
 use anyhow::anyhow;
 use driver::{Admin, Code, Dialect, Endpoint, Error};
 use load::{
-    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Live, Load, LoadOptions, Rate, Reading, Workload,
+    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Live, Load, LoadOptions, Rate, Reading, TransactionLog,
+    Workload,
 };
 use script::pgbench::{Pgbench, PgbenchTables, Rules};
 use terminal::{Failure, exit, note, print};
 
 use super::figures::{Run, partitions, spread};
+use super::log::Log;
 use super::{Job, STATEMENT_LIMIT};
 
 /// Sizes the series of a run by number, and ends one that never ends.
@@ -45,11 +47,30 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
     drop(admin);
     let started = Instant::now();
     let workload: Arc<dyn Workload> = Arc::clone(&scripts) as Arc<dyn Workload>;
-    let load = Load::prepare(&workload, &job.target, options(job), &job.interrupted);
+    let threads = if job.target.dialect.is_embedded() { request.clients } else { request.jobs } as usize;
+    let transactions = request.log.as_ref().map(|_| Arc::new(TransactionLog::new(threads)));
+    let options = LoadOptions { log: transactions.clone(), ..options(job) };
+    let load = Load::prepare(&workload, &job.target, options, &job.interrupted);
     let load = load.map_err(|failure| anyhow!("{}: {failure}", job.place))?;
     let connect_ms = started.elapsed().as_secs_f64() * 1e3;
     let mut lines = Lines::new(job, load.board().map(|board| board.read()).unwrap_or_default());
-    let measured = load.measure(request.duration, &mut |live| lines.look(&live), &mut || ());
+    let mut log = Log::open(request, threads, epoch_us()).map_err(|error| anyhow!("cannot write the log: {error}"))?;
+    let mut write = || {
+        if let (Some(log), Some(transactions)) = (&mut log, &transactions) {
+            transactions.drain(|thread, one| log.take(thread, one));
+        }
+    };
+    let mut look = |live: Live<'_>| {
+        lines.look(&live);
+        write();
+    };
+    let measured = load.measure(request.duration, &mut look, &mut || ());
+    write();
+    log.map_or(Ok(()), Log::end).map_err(|error| anyhow!("cannot write the log: {error}"))?;
+    let lost = transactions.map_or(0, |transactions| transactions.lost());
+    if lost > 0 {
+        note(&format!("warning: the log lacks {lost} transactions, which came faster than it was written"));
+    }
     let run = Run { job, scripts: &scripts, tally: &measured.tally, scale, partitions, connect_ms };
     measured.tally.aborted.iter().flat_map(|why| why.lines()).for_each(|line| note(&format!("error: {line}")));
     print(&report(&run.figures()))?;
@@ -71,6 +92,10 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
             exit::NOT_MEASURED
         }
     })
+}
+
+fn epoch_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
 /// Branches are counted where a builtin script runs; a file has the scale that was given.
@@ -127,11 +152,10 @@ fn vacuum(job: &Job, admin: &mut Admin, scripts: &Pgbench) {
 
 fn options(job: &Job) -> LoadOptions {
     let request = &job.request;
-    let drawn = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64);
     LoadOptions {
         clients: request.clients,
         workers: request.jobs,
-        input_seed: request.seed.unwrap_or_else(drawn),
+        input_seed: request.seed.unwrap_or_else(epoch_us),
         interval_max: request.duration.unwrap_or(ENDLESS),
         drain_max: ENDLESS,
         rate: request.rate.map(|per_sec| Rate { per_sec, gaps: Interarrival::Poisson, queue_max: QUEUE_MAX }),
