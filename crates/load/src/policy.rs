@@ -45,10 +45,15 @@ pub enum Verdict {
 }
 
 impl ErrorPolicy {
+    /// Whether an error ends the load.
+    pub fn is_fatal(&self, error: &Error) -> bool {
+        self.verdict(error) == Verdict::Fatal
+    }
+
     pub fn verdict(&self, error: &Error) -> Verdict {
         match error {
             Error::Lost { .. } if self.reconnect => Verdict::Reconnect,
-            Error::Lost { .. } | Error::Protocol(_) => Verdict::Fatal,
+            Error::Lost { .. } | Error::Protocol(_) | Error::Client(_) => Verdict::Fatal,
             Error::Retryable { code } => self.of_code(code, &[Ignored::Usual, Ignored::Conflicts]),
             Error::Duplicate { code } => self.of_code(code, &[Ignored::Usual]),
             Error::Refused { code, .. } => self.of_code(code, &[]),
@@ -72,6 +77,7 @@ pub fn code_of(error: &Error) -> Code {
         Error::Retryable { code } | Error::Duplicate { code } | Error::Refused { code, .. } => *code,
         Error::Lost { code, .. } => code.unwrap_or(Code::new(b"lost")),
         Error::Protocol(_) => Code::new(b"proto"),
+        Error::Client(_) => Code::new(b"own"),
     }
 }
 

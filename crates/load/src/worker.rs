@@ -53,6 +53,10 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
             slot.recorder.borrow_mut().sent(arrival.due_ns, start_ns, slot.timeline.window());
         }
         let (outcome, goes_on) = transact(client, slot, arrival, &mut attempt).await;
+        if client.has_left() {
+            slot.timeline.leave();
+            break;
+        }
         timing.end_ns = slot.clock.now_ns();
         ended_ns = Some(timing.end_ns);
         let mut recorder = slot.recorder.borrow_mut();

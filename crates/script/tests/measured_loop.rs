@@ -44,6 +44,7 @@ fn slot(timeline: Timeline, policy: ErrorPolicy) -> Slot {
         policy: Arc::new(policy),
         gauge: None,
         giver: None,
+        dial: None,
     }
 }
 
