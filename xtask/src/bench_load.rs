@@ -192,6 +192,7 @@ fn against_nothing<C: Client>(client: impl FnOnce(&Slot) -> Result<C>, interval:
         gauge: None,
         giver: None,
         dial: None,
+        ledger: None,
     };
     let mut client = client(&slot)?;
     let start_ns = slot.clock.now_ns();

@@ -13,6 +13,7 @@ mod clock;
 mod deferred_log;
 mod dial;
 mod distribution;
+mod ledger;
 mod load;
 mod loader;
 mod pacer;
@@ -23,6 +24,7 @@ mod rng;
 mod single_pass;
 mod stall;
 mod timeline;
+mod transaction_log;
 pub mod unique;
 mod windows;
 mod worker;
@@ -37,6 +39,7 @@ pub use deferred_log::{DeferredLog, Line};
 pub use dial::Dial;
 pub use distribution::{Distribution, Special};
 pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
+pub use ledger::{Audit, Ledger, LedgerEnd, LedgerEntry, LedgerShape, Witnessed};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
 pub use loader::{LOADER_VERSION, Loader};
 pub use pacer::{Arrival, Arrivals, Interarrival, Pacer, Rate};
@@ -46,12 +49,13 @@ pub use rng::Rng;
 pub use single_pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use stall::Commits;
 pub use timeline::{Timeline, Window};
+pub use transaction_log::{LoggedTransaction, TransactionLog};
 pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, Commands, CrashWitness, DefersWork, DerivedMetrics, Fatal,
-    HasPlans, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, Owner,
-    ReusesTables, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, Turn, Workload, WorkloadKind,
-    WorkloadSpec, Workloads, queries,
+    HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome,
+    Owner, ReusesTables, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, Turn, Workload,
+    WorkloadKind, WorkloadSpec, Workloads, queries,
 };

@@ -137,6 +137,7 @@ fn slot<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Slot<K> 
         gauge: None,
         giver: None,
         dial: None,
+        ledger: None,
     }
 }
 

@@ -6,6 +6,7 @@ mod arrangements;
 mod cores;
 mod crash;
 mod lua;
+mod recovery;
 mod run;
 mod rungs;
 #[path = "../support/mod.rs"]
