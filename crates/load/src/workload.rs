@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
+use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink};
 
 use crate::answers::{Answers, Expected, Setting};
 use crate::backlog::Giver;
@@ -460,6 +460,11 @@ pub trait Client {
         Some(0)
     }
 
+    /// The error that ends the client, in its own words.
+    fn fatal(&self, error: Error) -> Fatal {
+        error.into()
+    }
+
     /// What else the last try counted, in the order of the workload's names; kept only if it committed.
     fn counts(&self) -> &[u64] {
         &[]
@@ -514,10 +519,17 @@ pub struct Attempt {
     pub retries: u64,
     /// Connections opened again on the way.
     pub reconnects: u64,
+    /// Time that a connection for this transaction alone took.
+    pub connect_ns: u64,
     /// Time behind the first try, when there was more than one.
     pub retry_ns: u64,
+    /// The code of the last error.
+    pub last_error: Option<Code>,
     /// Which of the workload's kinds it is, where it has kinds.
     pub kind: usize,
+    /// The clock as it was last read, if nothing that takes time has been done since; else 0. It begins with the
+    /// transaction. A client that reads the clock behind a statement leaves the reading here and saves another.
+    pub clock_ns: u64,
     /// Set by the client while the statement under way may have made its changes permanent: when its
     /// answer is lost, it is unknown whether it did, and it must not be sent again.
     pub committing: bool,
