@@ -274,6 +274,7 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
         board: layout(request).is_some() || request.report_interval.is_some() || !request.checkpoints.is_empty(),
         windows: None,
         gauge: None,
+        ledger: None,
     }
 }
 

@@ -11,6 +11,7 @@ mod board;
 mod checksum;
 mod clock;
 mod deferred_log;
+mod ledger;
 mod load;
 mod loader;
 mod pacer;
@@ -33,6 +34,7 @@ pub use checksum::Checksum;
 pub use clock::{Clock, MonotonicClock, monotonic_ns, thread_cpu_ns};
 pub use deferred_log::{DeferredLog, Line};
 pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
+pub use ledger::{Audit, Ledger, LedgerEnd, LedgerEntry, LedgerShape, Witnessed};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
 pub use loader::{LOADER_VERSION, Loader};
 pub use pacer::{Arrival, Arrivals, Interarrival, Pacer, Rate};
@@ -48,7 +50,7 @@ pub use worker::drive;
 pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
-    Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables,
-    ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, Turn, Workload, WorkloadKind, WorkloadSpec,
-    Workloads, queries,
+    KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome,
+    ReusesTables, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, Turn, Workload, WorkloadKind,
+    WorkloadSpec, Workloads, queries,
 };

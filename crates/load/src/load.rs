@@ -20,6 +20,7 @@ use crate::clock::{
     Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_ns, thread_number,
 };
 use crate::deferred_log;
+use crate::ledger::Ledger;
 use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::paging::Paging;
 use crate::policy::ErrorPolicy;
@@ -65,6 +66,8 @@ pub struct LoadOptions {
     pub windows: Option<Duration>,
     /// Read at the edges of each operation, where the workload is one pass over operations.
     pub gauge: Option<Gauge>,
+    /// Where clients of a workload that keeps a ledger write.
+    pub ledger: Option<Arc<Ledger>>,
 }
 
 impl Default for LoadOptions {
@@ -88,6 +91,7 @@ impl Default for LoadOptions {
             log: None,
             windows: None,
             gauge: None,
+            ledger: None,
         }
     }
 }
@@ -820,6 +824,7 @@ impl Worker {
             policy: Arc::clone(policy),
             gauge: self.options.gauge.clone(),
             giver: self.backlog.as_ref().filter(|_| is_client).map(Backlog::giver),
+            ledger: self.options.ledger.clone(),
         }
     }
 

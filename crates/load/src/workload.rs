@@ -18,6 +18,7 @@ use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink};
 use crate::answers::{Answers, Expected, Setting};
 use crate::backlog::Giver;
 use crate::clock::MonotonicClock;
+use crate::ledger::{Audit, Ledger, Witnessed};
 use crate::pacer::Pacer;
 use crate::policy::{ErrorPolicy, Ignored};
 use crate::recorder::{Recorder, Tally};
@@ -270,6 +271,9 @@ pub trait Workload: Send + Sync {
     fn derived_metrics(&self) -> Option<&dyn DerivedMetrics> {
         None
     }
+    fn keeps_ledger(&self) -> Option<&dyn KeepsLedger> {
+        None
+    }
 }
 
 impl dyn Workload + '_ {
@@ -344,6 +348,15 @@ pub trait CrashWitness {
     fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error>;
 }
 
+/// A workload whose clients write what they ask for and what they are answered into a [`Ledger`], so that after a crash
+/// its tables can be compared with it.
+pub trait KeepsLedger {
+    /// Its options, from which another process makes the same workload.
+    fn options(&self) -> Vec<(&'static str, u64)>;
+    /// Compares the tables with the ledgers of all loads since then.
+    fn audit(&self, admin: &mut Admin, ledgers: &[Witnessed<'_>]) -> Result<Audit, Error>;
+}
+
 /// Metrics of the workload's own, made from one interval's tally.
 pub trait DerivedMetrics {
     /// By name, the primary metric in front.
@@ -372,6 +385,8 @@ pub struct Slot<K = MonotonicClock> {
     pub gauge: Option<Gauge>,
     /// Where a client leaves what it defers, if there are slots that run it.
     pub giver: Option<Giver>,
+    /// Where a client of a workload that keeps a ledger writes.
+    pub ledger: Option<Arc<Ledger>>,
 }
 
 impl<K> Slot<K> {

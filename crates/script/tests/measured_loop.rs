@@ -48,6 +48,7 @@ fn slot_with<K>(clock: K, timeline: Timeline, policy: ErrorPolicy) -> Slot<K> {
         policy: Arc::new(policy),
         gauge: None,
         giver: None,
+        ledger: None,
     }
 }
 
