@@ -264,7 +264,7 @@ pub fn unit(metric: &str) -> &'static str {
         ("nopm", "NOPM"),
         ("tpm", "TPM"),
         ("_ms_", "ms"),
-        ("cpu_us_per_tx", "us"),
+        ("cpu_us_per_tx", "µs"),
         ("seconds", "s"),
     ];
     named.iter().find(|(part, _)| metric.contains(part)).map_or("", |(_, unit)| unit)
