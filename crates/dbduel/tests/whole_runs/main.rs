@@ -5,6 +5,7 @@ mod aa;
 mod arrangements;
 mod cores;
 mod crash;
+mod recovery;
 mod run;
 mod rungs;
 #[path = "../support/mod.rs"]
