@@ -57,6 +57,7 @@ fn slot(policy: ErrorPolicy) -> Slot {
         policy: Arc::new(policy),
         gauge: None,
         giver: None,
+        ledger: None,
     }
 }
 
