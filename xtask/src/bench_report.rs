@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use fixtures::{StoredRun, Story, tell_sweep};
+use fixtures::{StoredRun, Story, sweep_run};
 use latency::{Histogram, Sealed, Windows};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -75,7 +75,7 @@ fn stored(runs: &Path, (blocks, levels): (u32, u64)) -> Result<RunDir> {
     let points: Vec<Point> = (1..=levels).map(|level| Point::from([("clients".to_owned(), 4 * level)])).collect();
     let story = Story { blocks, ..Story::default() };
     let StoredRun { plan, run, mut trials } =
-        tell_sweep(&story, &points, |contender, _| if contender == fixtures::BASELINE { 1500.0 } else { 1400.0 });
+        sweep_run(&story, &points, |contender, _| if contender == fixtures::BASELINE { 1500.0 } else { 1400.0 });
     let mut lines = String::new();
     let log = windows(&mut random);
     let folder = StoredRun { plan, run, trials: Vec::new() }.store(runs);

@@ -33,7 +33,7 @@ pub fn sight(record: &AaRecord, level: f64) -> Sight {
 
 /// Whether the verdict found a false difference.
 pub fn told_apart(record: &AaRecord) -> bool {
-    [Verdict::Faster, Verdict::Slower].iter().any(|word| record.word == word.as_str())
+    [Verdict::Faster, Verdict::Slower].iter().any(|verdict| record.verdict == verdict.as_str())
 }
 
 /// One record for each workload and point of a A/A run; of any other run none.
@@ -78,7 +78,7 @@ fn record(
         arrangement: plan.method.arrangement().map(str::to_owned),
         point: point.clone(),
         blocks: comparison.blocks as u32,
-        word: comparison.word.as_str().to_owned(),
+        verdict: comparison.verdict.as_str().to_owned(),
         ratio: comparison.ratio?,
         low: comparison.low?,
         high: comparison.high?,
@@ -175,7 +175,7 @@ pub fn missing(plan: &PlanRecord, quotes: &[AaRecord]) -> Vec<Uncovered> {
         let long = |one: &AaRecord| one.trial_s.is_none_or(|trial_s| trial_s >= plan.method.duration_s);
         let ours: Vec<&AaRecord> = quotes.iter().filter(|one| (&one.workload, &one.point) == (&text, point)).collect();
         let why = match ours.iter().find(|one| told_apart(one)) {
-            Some(one) => UncoveredBecause::FoundDifference { verdict: one.word.clone(), at: one.at.clone() },
+            Some(one) => UncoveredBecause::FoundDifference { verdict: one.verdict.clone(), at: one.at.clone() },
             None if ours.iter().any(|one| long(one)) => continue,
             None if ours.is_empty() => UncoveredBecause::NeverMeasured,
             None => UncoveredBecause::ShorterTrialsOnly,
@@ -214,11 +214,11 @@ pub fn last_verdicts(known: &[AaRecord]) -> Vec<Vec<&AaRecord>> {
 mod tests {
     use super::*;
     use crate::{Facts, conclude};
-    use fixtures::{StoredRun, Story, tell};
+    use fixtures::{StoredRun, Story, stored_run};
 
     /// The fixture's two contenders as an A/A test.
     fn twins() -> StoredRun {
-        let mut stored = tell(&Story { ratios: [1.0; 4], ..Story::default() });
+        let mut stored = stored_run(&Story { ratios: [1.0; 4], ..Story::default() });
         stored.plan.twins = true;
         stored.plan.contenders[1].version = stored.plan.contenders[0].version.clone();
         stored
@@ -234,7 +234,7 @@ mod tests {
         let record = shown(&twins()).swap_remove(0);
         let verdict = |index: usize| AaRecord {
             at: format!("2031-05-{:02}T10:15:00Z", index + 1),
-            word: if index < apart { "slower" } else { "no difference shown" }.to_owned(),
+            verdict: if index < apart { "slower" } else { "no difference shown" }.to_owned(),
             ..record.clone()
         };
         (0..all).map(verdict).collect()
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn the_points_of_a_run_make_one_verdict() {
         let mut records = shown(&twins());
-        records.iter_mut().for_each(|record| record.word = "faster".to_owned());
+        records.iter_mut().for_each(|record| record.verdict = "faster".to_owned());
         assert_eq!((last_verdicts(&records).len(), too_many_false_differences(&records).len()), (1, 0));
     }
 
@@ -295,11 +295,12 @@ mod tests {
             let missing: Vec<_> = missing.into_iter().map(|one| (one.point["clients"], one.why)).collect();
             assert_eq!(missing, expected);
         };
-        let all: Vec<AaRecord> = all.into_iter().map(|one| AaRecord { word: "inconclusive".into(), ..one }).collect();
+        let all: Vec<AaRecord> =
+            all.into_iter().map(|one| AaRecord { verdict: "inconclusive".into(), ..one }).collect();
         check(&all, &[]);
         check(&all[1..], &[(1, NeverMeasured)]);
         let mut apart = all.clone();
-        apart[1].word = "faster".into();
+        apart[1].verdict = "faster".into();
         check(&apart, &[(4, FoundDifference { verdict: "faster".into(), at: apart[1].at.clone() })]);
         let mut short = all;
         short[3].trial_s = Some(0.5);
@@ -308,7 +309,7 @@ mod tests {
 
     #[test]
     fn the_caveat_of_an_unfit_host_stands_behind_every_verdict() {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         let caveats = |stored: &StoredRun| {
             let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
             let is_finding =

@@ -81,7 +81,7 @@ impl Scope<'_> {
         let active = self.active(points);
         let mut overall = self.compare(metric, &active, None, 1);
         if active.len() < points.len() {
-            withhold(&mut overall.word, &mut overall.caveats, Caveat::FailedTrials);
+            withhold(&mut overall.verdict, &mut overall.caveats, Caveat::FailedTrials);
         }
         let capped = [
             Caveat::FailedTrials,
@@ -92,10 +92,10 @@ impl Scope<'_> {
             Caveat::DeferredWork,
         ];
         let was_capped =
-            overall.word == Verdict::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
+            overall.verdict == Verdict::Inconclusive && overall.caveats.iter().any(|caveat| capped.contains(caveat));
         let is_founded = duet::unfounded(self, metric, &active, overall.log_interval()).is_empty();
         if !crossings(of_points).is_empty() && !was_capped && is_founded {
-            overall.word = Verdict::Mixed;
+            overall.verdict = Verdict::Mixed;
         }
         overall.caveats.sort();
         overall
@@ -143,16 +143,16 @@ impl Scope<'_> {
         let log_ratios = log_ratios(&blocks, |_| true);
         let incomplete = blocks.iter().filter(|block| block.is_incomplete()).count();
         let is_withheld = log_ratios.is_none();
-        let verdict = judge.judge(&log_ratios.unwrap_or_default(), self.circumstances.ended);
+        let judgement = judge.judge(&log_ratios.unwrap_or_default(), self.circumstances.ended);
         let unflagged = unflagged(&blocks, &judge);
-        let (mut word, mut caveats) = self.word(&blocks, point, verdict.as_ref(), unflagged.as_ref());
-        self.behaviour(points, share, &mut word, &mut caveats);
-        if self.vanishes_when_adjusted(metric, points, word, &judge) {
-            withhold(&mut word, &mut caveats, Caveat::DeferredWork);
+        let (mut verdict, mut caveats) = self.verdict(&blocks, point, judgement.as_ref(), unflagged.as_ref());
+        self.behaviour(points, share, &mut verdict, &mut caveats);
+        if self.vanishes_when_adjusted(metric, points, verdict, &judge) {
+            withhold(&mut verdict, &mut caveats, Caveat::DeferredWork);
         }
-        let interval = verdict.as_ref().and_then(|verdict| verdict.interval);
+        let interval = judgement.as_ref().and_then(|judgement| judgement.interval);
         if !duet::unfounded(self, metric, points, interval).is_empty() {
-            withhold(&mut word, &mut caveats, Caveat::Duet);
+            withhold(&mut verdict, &mut caveats, Caveat::Duet);
         }
         caveats.sort();
         let common = self.common_points(metric, points);
@@ -168,24 +168,24 @@ impl Scope<'_> {
             metric: metric.to_owned(),
             baseline_value: value(&self.plan.baseline),
             candidate_value: value(self.candidate),
-            ratio: verdict.as_ref().map(|verdict| verdict.estimate.exp()),
+            ratio: judgement.as_ref().map(|judgement| judgement.estimate.exp()),
             low: interval.map(|bounds| bounds.low),
             high: interval.map(|bounds| bounds.high),
-            basis: verdict.as_ref().map_or(Basis::Plain, |verdict| verdict.basis),
-            unadjusted: verdict
+            basis: judgement.as_ref().map_or(Basis::Plain, |judgement| judgement.basis),
+            unadjusted: judgement
                 .as_ref()
-                .and_then(|verdict| verdict.unadjusted)
+                .and_then(|judgement| judgement.unadjusted)
                 .map(|bounds| (bounds.low.exp(), bounds.high.exp())),
             confidence: self.plan.method.confidence,
-            word,
+            verdict,
             caveats,
             points: common.len(),
-            blocks: verdict.as_ref().map_or(0, |verdict| verdict.blocks),
+            blocks: judgement.as_ref().map_or(0, |judgement| judgement.blocks),
             blocks_planned: self.plan.method.blocks as usize,
-            mde: verdict.as_ref().and_then(|verdict| verdict.mde),
-            sd: verdict.as_ref().and_then(|verdict| verdict.sd),
-            mean_ratio: verdict.as_ref().map(|verdict| verdict.mean.exp()),
-            sign_flip_p: verdict.as_ref().and_then(|verdict| verdict.sign_flip_p),
+            mde: judgement.as_ref().and_then(|judgement| judgement.mde),
+            sd: judgement.as_ref().and_then(|judgement| judgement.sd),
+            mean_ratio: judgement.as_ref().map(|judgement| judgement.mean.exp()),
+            sign_flip_p: judgement.as_ref().and_then(|judgement| judgement.sign_flip_p),
             pairs: if is_withheld { Vec::new() } else { pairs.collect() },
             incomplete,
             is_withheld,
@@ -194,8 +194,8 @@ impl Scope<'_> {
     }
 
     /// Whether a lead is no longer shown once the time is counted that deferred work takes.
-    fn vanishes_when_adjusted(&self, metric: &str, points: &[Point], word: Verdict, judge: &Judge) -> bool {
-        let shown = match word {
+    fn vanishes_when_adjusted(&self, metric: &str, points: &[Point], verdict: Verdict, judge: &Judge) -> bool {
+        let shown = match verdict {
             Verdict::Faster => stats::Verdict::Faster,
             Verdict::Slower => stats::Verdict::Slower,
             _ => return false,
@@ -206,7 +206,7 @@ impl Scope<'_> {
         }
         let blocks = 1..=self.plan.method.blocks;
         let logs: Vec<f64> = blocks.filter_map(|number| self.log_ratio_of(&adjusted, points, number)).collect();
-        let after = judge.judge(&logs, self.circumstances.ended).and_then(|verdict| verdict.word);
+        let after = judge.judge(&logs, self.circumstances.ended).and_then(|judgement| judgement.verdict);
         stats::with_deferred_work(shown, after.unwrap_or(stats::Verdict::Inconclusive)) != shown
     }
 
@@ -262,36 +262,38 @@ impl Scope<'_> {
     }
 
     /// The verdict of the numbers, then everything that may take it away.
-    fn word(
+    fn verdict(
         &self,
         blocks: &[Block],
         point: Option<&Point>,
-        verdict: Option<&Judgement>,
+        judgement: Option<&Judgement>,
         unflagged: Option<&Unflagged>,
     ) -> (Verdict, Vec<Caveat>) {
         let mut caveats = self.standing_caveats();
-        let mut word = match verdict.and_then(|verdict| verdict.word) {
-            Some(word) => word.into(),
+        let mut verdict = match judgement.and_then(|judgement| judgement.verdict) {
+            Some(verdict) => verdict.into(),
             None => {
                 caveats.push(Caveat::TooFewBlocks);
                 Verdict::Inconclusive
             }
         };
-        let of_the_numbers = word;
+        let of_the_numbers = verdict;
         let sum = |count: &dyn Fn(&Block) -> usize| blocks.iter().map(count).sum::<usize>();
         let pairs = sum(&|block| block.pairs);
         let share = |count: usize| count as f64 / pairs.max(1) as f64;
         let (baseline_out, candidate_out) = (sum(&|block| block.outages.0), sum(&|block| block.outages.1));
         if baseline_out + candidate_out > 0 {
             caveats.push(Caveat::Outages);
-            let verdict_of_numbers = verdict.and_then(|verdict| verdict.word);
-            if verdict_of_numbers.is_some_and(|word| stats::outages_forbid(word, baseline_out, candidate_out, pairs)) {
-                word = Verdict::Inconclusive;
+            let verdict_of_numbers = judgement.and_then(|judgement| judgement.verdict);
+            if verdict_of_numbers
+                .is_some_and(|verdict| stats::outages_forbid(verdict, baseline_out, candidate_out, pairs))
+            {
+                verdict = Verdict::Inconclusive;
             }
         }
         let failed: usize = blocks.iter().map(|block| block.pairs_failed).sum();
         if share(failed) > FAILED_SHARE_MAX || self.is_given_up(point) {
-            withhold(&mut word, &mut caveats, Caveat::FailedTrials);
+            withhold(&mut verdict, &mut caveats, Caveat::FailedTrials);
         } else if failed > 0 {
             caveats.push(Caveat::FailedTrials);
         }
@@ -299,24 +301,24 @@ impl Scope<'_> {
         if noisy > 0 {
             caveats.push(Caveat::NoisyHost);
             if self.plan.method.noisy_host == "refuse" && share(noisy) > FLAGGED_SHARE_MAX {
-                word = Verdict::Inconclusive;
+                verdict = Verdict::Inconclusive;
             }
-            let agrees = unflagged.is_some_and(|second| second.word == Some(of_the_numbers));
+            let agrees = unflagged.is_some_and(|second| second.verdict == Some(of_the_numbers));
             let is_imbalanced = flag_imbalance(blocks).is_some() && !agrees;
             if is_imbalanced || unflagged.is_some_and(|second| second.contradicts(of_the_numbers)) {
-                withhold(&mut word, &mut caveats, Caveat::FlagDependent);
+                withhold(&mut verdict, &mut caveats, Caveat::FlagDependent);
             }
         }
-        self.generator(blocks, share, point, &mut word, &mut caveats);
+        self.generator(blocks, share, point, &mut verdict, &mut caveats);
         caveats.sort();
         caveats.dedup();
-        (word, caveats)
+        (verdict, caveats)
     }
 
     /// What the servers did inside the trials: whether what was measured lasts.
-    fn behaviour(&self, points: &[Point], share: usize, word: &mut Verdict, caveats: &mut Vec<Caveat>) {
+    fn behaviour(&self, points: &[Point], share: usize, verdict: &mut Verdict, caveats: &mut Vec<Caveat>) {
         if !drifts(self, points, share).is_empty() {
-            withhold(word, caveats, Caveat::Unsteady);
+            withhold(verdict, caveats, Caveat::Unsteady);
         }
         if points.iter().any(|point| !growths(self, point).is_empty()) {
             caveats.push(Caveat::Accumulating);
@@ -392,7 +394,7 @@ impl Scope<'_> {
         blocks: &[Block],
         share: impl Fn(usize) -> f64,
         point: Option<&Point>,
-        word: &mut Verdict,
+        verdict: &mut Verdict,
         caveats: &mut Vec<Caveat>,
     ) {
         let baseline: usize = blocks.iter().map(|block| block.bound.0).sum();
@@ -406,20 +408,20 @@ impl Scope<'_> {
         caveats.push(Caveat::GeneratorBound);
         let baseline_bound = baseline_doubled || share(baseline) > FLAGGED_SHARE_MAX;
         let candidate_bound = candidate_doubled || share(candidate) > FLAGGED_SHARE_MAX;
-        let hidden = match *word {
+        let hidden = match *verdict {
             Verdict::Faster => baseline_bound,
             Verdict::Slower => candidate_bound,
             _ => baseline_bound || candidate_bound,
         };
         if hidden {
-            *word = Verdict::Inconclusive;
+            *verdict = Verdict::Inconclusive;
         }
     }
 }
 
 impl From<stats::Verdict> for Verdict {
-    fn from(word: stats::Verdict) -> Verdict {
-        match word {
+    fn from(verdict: stats::Verdict) -> Verdict {
+        match verdict {
             stats::Verdict::Faster => Verdict::Faster,
             stats::Verdict::Slower => Verdict::Slower,
             stats::Verdict::NoDifference => Verdict::NoDifferenceShown,
@@ -428,8 +430,8 @@ impl From<stats::Verdict> for Verdict {
     }
 }
 
-fn withhold(word: &mut Verdict, caveats: &mut Vec<Caveat>, because: Caveat) {
-    *word = Verdict::Inconclusive;
+fn withhold(verdict: &mut Verdict, caveats: &mut Vec<Caveat>, because: Caveat) {
+    *verdict = Verdict::Inconclusive;
     if !caveats.contains(&because) {
         caveats.push(because);
     }
@@ -441,13 +443,13 @@ fn unflagged(blocks: &[Block], judge: &Judge) -> Option<Unflagged> {
     if blocks.iter().all(is_quiet) {
         return None;
     }
-    let verdict = judge.judge(&log_ratios(blocks, is_quiet)?, true)?;
+    let judgement = judge.judge(&log_ratios(blocks, is_quiet)?, true)?;
     Some(Unflagged {
-        blocks: verdict.blocks,
-        ratio: verdict.estimate.exp(),
-        low: verdict.interval.map(|bounds| bounds.low.exp()),
-        high: verdict.interval.map(|bounds| bounds.high.exp()),
-        word: verdict.word.filter(|_| verdict.blocks >= UNFLAGGED_BLOCKS_MIN).map(Verdict::from),
+        blocks: judgement.blocks,
+        ratio: judgement.estimate.exp(),
+        low: judgement.interval.map(|bounds| bounds.low.exp()),
+        high: judgement.interval.map(|bounds| bounds.high.exp()),
+        verdict: judgement.verdict.filter(|_| judgement.blocks >= UNFLAGGED_BLOCKS_MIN).map(Verdict::from),
     })
 }
 
@@ -567,16 +569,16 @@ pub fn is_bound(trial: &TrialRecord) -> bool {
 /// Points with the verdict `slower`, the worst first.
 pub fn losing(of_points: &[Comparison]) -> Vec<Point> {
     let mut slower: Vec<&Comparison> =
-        of_points.iter().filter(|comparison| comparison.word == Verdict::Slower).collect();
+        of_points.iter().filter(|comparison| comparison.verdict == Verdict::Slower).collect();
     slower.sort_by(|a, b| a.ratio.unwrap_or(1.0).total_cmp(&b.ratio.unwrap_or(1.0)));
     slower.into_iter().filter_map(|comparison| comparison.point.clone()).collect()
 }
 
 /// Where the sign of a shown difference changes between neighbours that have a verdict.
 pub fn crossings(of_points: &[Comparison]) -> Vec<(Point, Point)> {
-    let worded = of_points.iter().filter(|comparison| matches!(comparison.word, Verdict::Faster | Verdict::Slower));
-    let worded: Vec<&Comparison> = worded.collect();
-    let changes = worded.windows(2).filter(|pair| pair[0].word != pair[1].word);
+    let decided = of_points.iter().filter(|comparison| matches!(comparison.verdict, Verdict::Faster | Verdict::Slower));
+    let decided: Vec<&Comparison> = decided.collect();
+    let changes = decided.windows(2).filter(|pair| pair[0].verdict != pair[1].verdict);
     changes.filter_map(|pair| Some((pair[0].point.clone()?, pair[1].point.clone()?))).collect()
 }
 

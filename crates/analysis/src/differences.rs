@@ -244,11 +244,11 @@ fn pairs<'a>(before: &'a [StatementPlan], after: &'a [StatementPlan], same_famil
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fixtures::{StoredRun, Story, tell};
+    use fixtures::{StoredRun, Story, stored_run};
 
     /// The made-up run with other settings and plans.
     fn story(baseline: &[(&str, &str)], candidate: &[(&str, &str)]) -> StoredRun {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         let names: Vec<String> = stored.plan.contenders.iter().map(|contender| contender.name.clone()).collect();
         for (name, settings) in names.iter().zip([baseline, candidate]) {
             let facts = stored.run.contenders.get_mut(name).unwrap();

@@ -217,14 +217,15 @@ pub fn solo(scope: &Scope, metric: &str, points: &[Point]) -> Option<Solo> {
 mod tests {
     use super::Unfounded;
     use crate::{Caveat, EndReason, FindingKind, Verdict, conclude, should_stop};
-    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, stored_run};
     use record::format::{SideRecord, TrialRecord};
 
     const BLOCKS: u32 = 8;
 
     /// A duet on an undisturbed host with CPUs for two, and four solo blocks behind it.
     fn duet(ratio: f64, alone: f64) -> StoredRun {
-        let mut stored = tell(&Story { blocks: BLOCKS + super::SOLO_BLOCKS, ratios: [ratio; 4], ..Story::default() });
+        let mut stored =
+            stored_run(&Story { blocks: BLOCKS + super::SOLO_BLOCKS, ratios: [ratio; 4], ..Story::default() });
         stored.plan.method.blocks = BLOCKS;
         stored.plan.method.duet = true;
         let side = |cores: &str| SideRecord { cores: cores.into(), physical_cores: 2 };
@@ -248,7 +249,7 @@ mod tests {
     fn check_refused(stored: &StoredRun, is_why: impl Fn(&Unfounded) -> bool) {
         let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         let duel = &conclusions.workloads[0].duels[0];
-        let words = (duel.overall.word, duel.points[0].word);
+        let words = (duel.overall.verdict, duel.points[0].verdict);
         assert_eq!(words, (Verdict::Inconclusive, Verdict::Inconclusive), "{:?}", duel.unfounded);
         assert!(duel.overall.caveats.contains(&Caveat::Duet), "{:?}", duel.unfounded);
         assert!(duel.unfounded.iter().any(is_why), "{:?}", duel.unfounded);
@@ -260,7 +261,7 @@ mod tests {
         let stored = duet(0.9, 0.9);
         let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         let duel = &conclusions.workloads[0].duels[0];
-        assert_eq!((duel.overall.word, duel.overall.blocks), (Verdict::Slower, 8), "{:?}", duel.unfounded);
+        assert_eq!((duel.overall.verdict, duel.overall.blocks), (Verdict::Slower, 8), "{:?}", duel.unfounded);
         assert!(duel.overall.caveats.contains(&Caveat::Duet) && duel.unfounded.is_empty());
         assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::Duet));
         let solo = duel.solo.unwrap();

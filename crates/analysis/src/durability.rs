@@ -229,12 +229,12 @@ fn median(sorted: &[f64]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fixtures::{Story, tell};
+    use fixtures::{Story, stored_run};
     use record::format::Failure;
     use record::format::crash::PHANTOM;
 
     fn trial(kind: CrashKind, metrics: &[(&str, f64)]) -> TrialRecord {
-        let first = tell(&Story::default()).trials.swap_remove(0);
+        let first = stored_run(&Story::default()).trials.swap_remove(0);
         let usual = [(ACKNOWLEDGED, 100.0), (LOST, 0.0), (FIRST_COMMIT, 0.5)];
         let metrics = usual.iter().chain(metrics).map(|(name, value)| ((*name).to_owned(), *value)).collect();
         TrialRecord { purpose: Purpose::Crash { kind, after_ms: 1_000 }, status: Status::Ok, metrics, ..first }

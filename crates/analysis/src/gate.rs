@@ -5,7 +5,9 @@
 //! it judges at the error rate divided by their number. Points can fail it; what is not decided at a point alone
 //! leaves it as the whole sweep has it.
 
-use record::format::{MethodRecord, PlanRecord, Point, RunRecord, TrialRecord, measured};
+use record::format::{PlanRecord, Point, RunRecord, TrialRecord, measured};
+use record::rule::at_gate_level;
+pub use record::rule::gate_level as level;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Basis;
@@ -65,12 +67,6 @@ pub struct Gate {
     pub level: f64,
     pub conditions: Vec<Condition>,
     pub weaker: Vec<Weaker>,
-}
-
-/// What each of several workloads and limits may spend of the error.
-pub fn level(plan: &PlanRecord) -> f64 {
-    let limits = plan.gate.and_then(|gate| gate.latency).map_or(1, |_| 2);
-    (1.0 - plan.method.confidence) / (plan.workloads.len().max(1) * limits) as f64
 }
 
 /// From stored records, like any verdict.
@@ -134,8 +130,7 @@ impl Gated<'_> {
 
     /// The whole sweep, then its points.
     fn of_metric(&self, plan: &PlanRecord, metric: &str, max_slowdown: Option<f64>) -> Vec<Condition> {
-        let method = MethodRecord { confidence: 1.0 - level(plan), ..plan.method.clone() };
-        let strict = PlanRecord { method, trials: Vec::new(), ..plan.clone() };
+        let strict = at_gate_level(plan);
         let (own, strict) = (self.compare(plan, metric, max_slowdown), self.compare(&strict, metric, max_slowdown));
         own.iter().zip(&strict).map(|(own, strict)| condition(own, strict, max_slowdown)).collect()
     }
@@ -159,8 +154,8 @@ fn least_ratio(metric: &str, max_slowdown: f64) -> f64 {
 
 /// A loss at the workload's own level that the gate's does not show is no pass either.
 fn condition(own: &Comparison, strict: &Comparison, max_slowdown: Option<f64>) -> Condition {
-    let is_lost = own.word == Verdict::Slower;
-    let answer = match strict.word {
+    let is_lost = own.verdict == Verdict::Slower;
+    let answer = match strict.verdict {
         Verdict::Slower => Answer::Failed,
         Verdict::Inconclusive => Answer::NotDecided,
         _ if is_lost => Answer::NotDecided,
@@ -198,7 +193,7 @@ fn of_mixed(strict: &Comparison, max_slowdown: Option<f64>) -> Answer {
 mod tests {
     use super::*;
     use crate::conclude;
-    use fixtures::{CANDIDATE, StoredRun, Story, tell};
+    use fixtures::{CANDIDATE, StoredRun, Story, stored_run};
     use record::format::gate::{GateRecord, LatencyLimit};
 
     fn of(stored: &StoredRun) -> Gate {
@@ -206,7 +201,7 @@ mod tests {
     }
 
     fn with_ratios(ratios: [f64; 4]) -> StoredRun {
-        tell(&Story { ratios, ..Story::default() })
+        stored_run(&Story { ratios, ..Story::default() })
     }
 
     #[test]
@@ -218,7 +213,7 @@ mod tests {
         check([1.3; 4], Answer::Passed);
         check([0.9; 4], Answer::Failed);
         check([1.2, 1.2, 1.2, 0.8], Answer::Failed);
-        let open = tell(&Story { ratios: [1.0; 4], spread: 0.06, ..Story::default() });
+        let open = stored_run(&Story { ratios: [1.0; 4], spread: 0.06, ..Story::default() });
         assert_eq!(of(&open).answer, Answer::NotDecided);
         assert!((of(&open).level - 0.05).abs() < 1e-12);
     }
@@ -251,12 +246,12 @@ mod tests {
         assert!(found.conditions.iter().all(|one| one.ratio.is_some() && one.low.is_none()), "no rule, no interval");
         assert!((found.level - 0.05 / 7.0).abs() < 1e-12);
         let conclusions = conclude(&seven.plan, &seven.run, &seven.trials);
-        assert!(conclusions.workloads.iter().all(|workload| workload.duels[0].overall.word == Verdict::Slower));
+        assert!(conclusions.workloads.iter().all(|workload| workload.duels[0].overall.verdict == Verdict::Slower));
     }
 
     /// Latency that moves as throughput does.
     fn limited(ratio: f64, spread: f64, gate: GateRecord) -> StoredRun {
-        let mut stored = tell(&Story { ratios: [ratio; 4], spread, ..Story::default() });
+        let mut stored = stored_run(&Story { ratios: [ratio; 4], spread, ..Story::default() });
         for trial in &mut stored.trials {
             let tps = trial.metrics["tps"];
             trial.metrics.insert("latency_ms_p99".into(), 10_000.0 / tps);
@@ -315,7 +310,7 @@ mod tests {
 
     /// The last block of a run that may end once its questions are answered.
     fn last_block(limit: Option<f64>) -> u32 {
-        let mut stored = tell(&Story { blocks: 20, ratios: [0.95; 4], spread: 0.005, ..Story::default() });
+        let mut stored = stored_run(&Story { blocks: 20, ratios: [0.95; 4], spread: 0.005, ..Story::default() });
         stored.plan.method.stop = "overall".into();
         stored.plan.gate = limit.map(|limit| GateRecord { max_slowdown: Some(limit), latency: None });
         let up_to = |block: u32| stored.trials.iter().filter(|trial| trial.block <= block).cloned().collect::<Vec<_>>();

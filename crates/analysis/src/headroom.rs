@@ -136,7 +136,7 @@ pub fn unfinished(checks: &[HeadroomCheck]) -> Vec<HeadroomCheck> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fixtures::{CANDIDATE, Story, tell};
+    use fixtures::{CANDIDATE, Story, stored_run};
 
     fn record(as_usual: [f64; 4], doubled: [f64; 4]) -> HeadroomCheck {
         HeadroomCheck {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_peak_is_the_fastest_of_those_that_are_eligible() {
-        let stored = tell(&Story::default());
+        let stored = stored_run(&Story::default());
         let peak_of =
             |eligible: &dyn Fn(&str) -> bool| peak(&stored.plan, &stored.trials, &stored.plan.workloads[0], eligible);
         let (contender, point) = peak_of(&|_| true).unwrap();

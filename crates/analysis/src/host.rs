@@ -58,11 +58,11 @@ fn of_metric(metric: &'static str, trials: &[TrialRecord], seconds: &BTreeMap<u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fixtures::{Story, tell};
+    use fixtures::{Story, stored_run};
 
     #[test]
     fn the_worst_second_is_found_and_what_could_not_be_seen_is_passed_over() {
-        let mut trials = tell(&Story::default()).trials;
+        let mut trials = stored_run(&Story::default()).trials;
         trials.truncate(3);
         for (trial, share) in trials.iter_mut().zip([0.01, 0.03]) {
             trial.metrics.insert("host_iowait_share".to_owned(), share);

@@ -172,7 +172,7 @@ pub fn is_decided(climb: &Climb) -> bool {
         let open = |(below, rung): &(&str, &str)| {
             climb.refusal(below).is_none()
                 && climb.refusal(rung).is_none()
-                && climb.compare(below, rung, steps).word == Verdict::Inconclusive
+                && climb.compare(below, rung, steps).verdict == Verdict::Inconclusive
         };
         !pairs.iter().any(open)
     })
@@ -319,7 +319,7 @@ impl Climb<'_> {
         let active = scope.active(points);
         let mut comparison = scope.compare(metric, &active, None, share);
         if active.len() < points.len() {
-            comparison.word = Verdict::Inconclusive;
+            comparison.verdict = Verdict::Inconclusive;
             comparison.caveats.push(Caveat::FailedTrials);
             comparison.caveats.sort();
             comparison.caveats.dedup();

@@ -8,7 +8,7 @@ use latency::{Histogram, LatencyWindow, read_windows};
 
 /// What one window held.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Told {
+pub struct WindowFigures {
     pub start_s: f64,
     pub seconds: f64,
     pub count: u64,
@@ -26,7 +26,7 @@ pub struct Told {
 }
 
 /// The windows of a log; `None` where it is damaged.
-pub fn windows(log: &str) -> Option<Vec<Told>> {
+pub fn windows(log: &str) -> Option<Vec<WindowFigures>> {
     read_windows(log).map(|window| window.as_ref().map(figures_of)).collect()
 }
 
@@ -40,11 +40,11 @@ pub fn whole(log: &str) -> Option<(Histogram, usize)> {
     Some((whole, count))
 }
 
-fn figures_of(window: &LatencyWindow) -> Told {
+fn figures_of(window: &LatencyWindow) -> WindowFigures {
     let latencies = &window.latencies;
     let count = latencies.count();
     let quantile = |quantile: f64| latencies.tells(quantile).then(|| latencies.quantile_ms(quantile));
-    Told {
+    WindowFigures {
         start_s: window.start.as_secs_f64(),
         seconds: window.length.as_secs_f64(),
         count,

@@ -177,9 +177,9 @@ impl WorkloadConclusions {
 
     /// The secondary verdict, where it decides and the primary one does not.
     pub fn decided_by_cost<'a>(&self, duel: &'a HeadToHead) -> Option<&'a Comparison> {
-        let metric = self.secondary.filter(|_| duel.overall.word == Verdict::Inconclusive)?;
+        let metric = self.secondary.filter(|_| duel.overall.verdict == Verdict::Inconclusive)?;
         let cost = &duel.others.iter().find(|other| other.metric == metric)?.overall;
-        matches!(cost.word, Verdict::Faster | Verdict::Slower | Verdict::NoDifferenceShown).then_some(cost)
+        matches!(cost.verdict, Verdict::Faster | Verdict::Slower | Verdict::NoDifferenceShown).then_some(cost)
     }
 
     /// Whether a candidate stands on a ladder, which is reported step by step.
@@ -311,8 +311,7 @@ pub struct Comparison {
     pub unadjusted: Option<(f64, f64)>,
     /// Of all intervals of one kind together: the points of a sweep share it.
     pub confidence: f64,
-    #[serde(rename = "verdict")]
-    pub word: Verdict,
+    pub verdict: Verdict,
     pub caveats: Vec<Caveat>,
     /// Points at which both have values; the values are means over these.
     pub points: usize,
@@ -356,13 +355,12 @@ pub struct Unflagged {
     pub low: Option<f64>,
     pub high: Option<f64>,
     /// Absent with fewer than eight such blocks.
-    #[serde(rename = "verdict")]
-    pub word: Option<Verdict>,
+    pub verdict: Option<Verdict>,
 }
 
 impl Unflagged {
-    fn contradicts(&self, word: Verdict) -> bool {
-        self.word.is_some_and(|second| second != word)
+    fn contradicts(&self, verdict: Verdict) -> bool {
+        self.verdict.is_some_and(|second| second != verdict)
     }
 }
 
@@ -592,10 +590,10 @@ fn workload_decided(
         let overall = scope.overall(&metric, &points, &of_points);
         let points_decided = plan.method.stop != "points"
             || of_points.iter().all(|comparison| {
-                comparison.word != Verdict::Inconclusive || scope.is_given_up(comparison.point.as_ref())
+                comparison.verdict != Verdict::Inconclusive || scope.is_given_up(comparison.point.as_ref())
             });
         let gate_decided = || gate::is_decided(&Gated { records, circumstances, workload, candidate }, plan);
-        overall.word != Verdict::Inconclusive && points_had_their_chance && points_decided && gate_decided()
+        overall.verdict != Verdict::Inconclusive && points_had_their_chance && points_decided && gate_decided()
     });
     let climb = Climb { plan, records, circumstances, workload, metric: &metric, points: &points };
     of_candidates && ladder::is_decided(&climb)

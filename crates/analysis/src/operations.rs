@@ -377,8 +377,8 @@ fn screen(operations: &mut [Part], rate: f64) {
     let p_values: Vec<f64> = operations.iter().map(|part| part.comparison.sign_flip_p.unwrap_or(1.0)).collect();
     for (part, is_discovery) in operations.iter_mut().zip(stats::screening(&p_values, rate)) {
         let comparison = &mut part.comparison;
-        if matches!(comparison.word, Verdict::Faster | Verdict::Slower) && !is_discovery {
-            comparison.word = Verdict::Inconclusive;
+        if matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) && !is_discovery {
+            comparison.verdict = Verdict::Inconclusive;
         }
         comparison.caveats.push(Caveat::Screening);
         comparison.caveats.sort();

@@ -127,7 +127,7 @@ pub struct Deferring {
 /// Where the faster one is faster only while it defers work; its verdict has been taken away for that.
 pub fn deferring(primary: &Comparison, adjusted: &Comparison) -> Option<Deferring> {
     let (ratio, after) = (primary.ratio?, adjusted.ratio?);
-    let is_shown = matches!(adjusted.word, Verdict::Faster | Verdict::Slower);
+    let is_shown = matches!(adjusted.verdict, Verdict::Faster | Verdict::Slower);
     let vanishes_when_adjusted = primary.caveats.contains(&Caveat::DeferredWork);
     vanishes_when_adjusted.then(|| Deferring { point: primary.point.clone(), ratio, adjusted: after, is_shown })
 }

@@ -236,7 +236,7 @@ mod tests {
     }
 
     fn trial(block: u32, contender: &str, tps: f64) -> TrialRecord {
-        let some = fixtures::tell(&fixtures::Story::default()).trials.swap_remove(0);
+        let some = fixtures::stored_run(&fixtures::Story::default()).trials.swap_remove(0);
         TrialRecord {
             block,
             contender: contender.to_owned(),

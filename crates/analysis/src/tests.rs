@@ -1,7 +1,7 @@
 //! Made-up runs whose truth is known, and the verdicts they must and must not get.
 
 use super::*;
-use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_passes, tell_statements};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, passes_run, statements_run, stored_run};
 use record::format::{BuildRecord, ContrastKind, DecisionRecord, Purpose, RuleName};
 
 fn duel_of(stored: &StoredRun) -> HeadToHead {
@@ -15,14 +15,14 @@ fn first_blocks(stored: &StoredRun, blocks: u32) -> Vec<TrialRecord> {
 }
 
 fn stored_of(ratios: [f64; 4], blocks: u32) -> StoredRun {
-    tell(&Story { ratios, blocks, ..Story::default() })
+    stored_run(&Story { ratios, blocks, ..Story::default() })
 }
 
 #[test]
 fn a_slower_candidate_is_called_slower_with_an_interval_around_the_truth() {
-    let duel = duel_of(&tell(&Story::default()));
+    let duel = duel_of(&stored_run(&Story::default()));
     let truth = (0.98f64 * 0.93 * 0.87 * 0.78).powf(0.25);
-    assert_eq!(duel.overall.word, Verdict::Slower);
+    assert_eq!(duel.overall.verdict, Verdict::Slower);
     assert!(duel.overall.low.unwrap() < truth && truth < duel.overall.high.unwrap(), "{:?}", duel.overall);
     assert_eq!((duel.overall.blocks, duel.points.len(), duel.overall.point.clone()), (8, 4, None));
     assert_eq!(duel.losing.first(), Some(&Point::from([("clients".into(), 64)])), "the worst point stands first");
@@ -30,17 +30,17 @@ fn a_slower_candidate_is_called_slower_with_an_interval_around_the_truth() {
 
 #[test]
 fn equal_contenders_are_not_called_faster_or_slower() {
-    let duel = duel_of(&tell(&Story { spread: 0.001, ..Story { ratios: [1.0; 4], ..Story::default() } }));
-    assert_eq!(duel.overall.word, Verdict::NoDifferenceShown);
+    let duel = duel_of(&stored_run(&Story { spread: 0.001, ..Story { ratios: [1.0; 4], ..Story::default() } }));
+    assert_eq!(duel.overall.verdict, Verdict::NoDifferenceShown);
     assert!(duel.losing.is_empty() && duel.crossings.is_empty());
 }
 
 #[test]
 fn more_latency_or_cpu_is_a_ratio_below_one() {
-    let duel = duel_of(&tell(&Story::default()));
+    let duel = duel_of(&stored_run(&Story::default()));
     for other in &duel.others {
         let overall = &other.overall;
-        assert!(overall.ratio.unwrap() < 1.0 && overall.word == Verdict::Slower, "{}: {overall:?}", other.metric);
+        assert!(overall.ratio.unwrap() < 1.0 && overall.verdict == Verdict::Slower, "{}: {overall:?}", other.metric);
         assert!(overall.candidate_value > overall.baseline_value, "{}: values stay as measured", other.metric);
     }
     let names: Vec<&str> = duel.others.iter().map(|other| other.metric.as_str()).collect();
@@ -51,17 +51,17 @@ fn more_latency_or_cpu_is_a_ratio_below_one() {
 fn winning_here_and_losing_there_is_mixed_and_names_the_crossing() {
     let duel = duel_of(&stored_of([1.10, 1.06, 0.94, 0.85], 8));
     let clients = |clients| Point::from([("clients".to_owned(), clients)]);
-    assert_eq!(duel.overall.word, Verdict::Mixed);
+    assert_eq!(duel.overall.verdict, Verdict::Mixed);
     assert_eq!(duel.crossings, [(clients(4), clients(16))]);
     assert_eq!(duel.losing, [clients(64), clients(16)]);
 }
 
 #[test]
 fn seven_blocks_give_no_verdict() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     stored.trials = first_blocks(&stored, 7);
     let overall = duel_of(&stored).overall;
-    assert_eq!((overall.word, overall.blocks), (Verdict::Inconclusive, 7));
+    assert_eq!((overall.verdict, overall.blocks), (Verdict::Inconclusive, 7));
     assert!(overall.caveats.contains(&Caveat::TooFewBlocks) && overall.low.is_some());
 }
 
@@ -70,7 +70,7 @@ fn a_failed_trial_removes_its_pair_and_leaves_the_verdict() {
     let mut stored = stored_of([0.9; 4], 12);
     stored.fail(CANDIDATE, 16, 3);
     let duel = duel_of(&stored);
-    assert_eq!((duel.overall.word, duel.overall.blocks), (Verdict::Slower, 11));
+    assert_eq!((duel.overall.verdict, duel.overall.blocks), (Verdict::Slower, 11));
     assert!(duel.overall.caveats.contains(&Caveat::FailedTrials));
     assert_eq!(duel.points[0].blocks, 12, "other points keep all their pairs");
 }
@@ -94,18 +94,18 @@ fn a_trial_without_a_commit_is_ranked_worst_and_two_in_twenty_are_no_win() {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
     let point = &duel.points[2];
-    assert_eq!((before.word, point.word, point.blocks), (Verdict::Faster, Verdict::Inconclusive, 20));
+    assert_eq!((before.verdict, point.verdict, point.blocks), (Verdict::Faster, Verdict::Inconclusive, 20));
     assert!(point.caveats.contains(&Caveat::Outages) && !point.caveats.contains(&Caveat::FailedTrials));
     let worst = point.pairs.iter().map(|(_, ratio)| *ratio).fold(1.0, f64::min);
     assert!(worst < 1e-4, "half a transaction in five seconds: {worst}");
     assert!(point.candidate_value < before.candidate_value, "the mean has them too");
     let cpu = duel.others.iter().find(|other| other.metric == "cpu_us_per_tx").unwrap();
     assert_eq!((cpu.points[2].blocks, cpu.points[2].incomplete), (20, 2), "no cost of nothing is left out");
-    assert_ne!(cpu.points[2].word, Verdict::Faster);
+    assert_ne!(cpu.points[2].verdict, Verdict::Faster);
     assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::Outages));
     outage(&mut stored, BASELINE, 16, 4);
     outage(&mut stored, BASELINE, 16, 15);
-    assert_eq!(duel_of(&stored).points[2].word, Verdict::Faster, "both were out as often");
+    assert_eq!(duel_of(&stored).points[2].verdict, Verdict::Faster, "both were out as often");
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_
     assert!(
         p99_rows.overall.is_withheld && p99_rows.overall.ratio.is_none() && p99_rows.overall.candidate_value.is_none()
     );
-    assert_eq!((p99_rows.overall.word, quantile(&many)), (Verdict::Inconclusive, (false, false)));
+    assert_eq!((p99_rows.overall.verdict, quantile(&many)), (Verdict::Inconclusive, (false, false)));
     let missing = duel.missing.iter().find(|one| one.quantile == "p99").unwrap();
     assert_eq!((missing.points.len(), missing.trials_lacking, missing.trials), (1, 3, 40));
     let requests = 1480.0 * 1.2 * 5.0;
@@ -155,7 +155,7 @@ fn a_quantile_that_one_trial_in_ten_lacks_ranks_worst_and_one_that_more_lack_is_
 
 #[test]
 fn cpu_per_transaction_decides_where_throughput_cannot() {
-    let mut stored = tell(&Story { ratios: [1.0; 4], spread: 0.5, ..Story::default() });
+    let mut stored = stored_run(&Story { ratios: [1.0; 4], spread: 0.5, ..Story::default() });
     let cpu = |trial: &TrialRecord| if trial.contender == CANDIDATE { 1090.0 } else { 1000.0 };
     for trial in &mut stored.trials {
         let value = cpu(trial) * (1.0 + 0.002 * f64::from(trial.trial % 7));
@@ -165,7 +165,7 @@ fn cpu_per_transaction_decides_where_throughput_cannot() {
         let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         let workload = &conclusions.workloads[0];
         let duel = &workload.duels[0];
-        (duel.overall.word, workload.decided_by_cost(duel).map(|cost| cost.word))
+        (duel.overall.verdict, workload.decided_by_cost(duel).map(|cost| cost.verdict))
     };
     assert_eq!(decided(&stored), (Verdict::Inconclusive, Some(Verdict::Slower)));
     stored.plan.workloads[0].arrivals = Some("poisson".into());
@@ -191,12 +191,12 @@ fn flags_that_fall_on_one_side_withhold_what_flagged_blocks_decide() {
     assert!(one_sided.findings.iter().any(|finding| finding.kind == FindingKind::FlagImbalance));
     // Six blocks without a flag are too few for a verdict of their own.
     assert_eq!(
-        (duel(&one_sided).overall.word, duel(&one_sided).points[0].word),
+        (duel(&one_sided).overall.verdict, duel(&one_sided).points[0].verdict),
         (Verdict::Inconclusive, Verdict::Slower)
     );
     assert!(duel(&one_sided).overall.caveats.contains(&Caveat::FlagDependent));
     for fair in [&both, &few] {
-        assert_eq!((duel(fair).flag_imbalance, duel(fair).overall.word), (None, Verdict::Slower));
+        assert_eq!((duel(fair).flag_imbalance, duel(fair).overall.verdict), (None, Verdict::Slower));
     }
     let of_candidate = &one_sided.flags[1];
     assert_eq!((of_candidate.flagged, of_candidate.trials, of_candidate.by_flag["foreign-cpu"]), (6, 48, 6));
@@ -226,8 +226,12 @@ fn more_than_one_failed_pair_in_ten_withholds_the_verdict() {
         stored.fail(BASELINE, 16, block);
     }
     let duel = duel_of(&stored);
-    assert_eq!((duel.points[2].word, duel.points[2].blocks), (Verdict::Inconclusive, 17), "3 of 20 pairs failed here");
-    assert_eq!(duel.overall.word, Verdict::Slower, "3 of 80 pairs failed in the whole sweep");
+    assert_eq!(
+        (duel.points[2].verdict, duel.points[2].blocks),
+        (Verdict::Inconclusive, 17),
+        "3 of 20 pairs failed here"
+    );
+    assert_eq!(duel.overall.verdict, Verdict::Slower, "3 of 80 pairs failed in the whole sweep");
 }
 
 #[test]
@@ -251,7 +255,7 @@ fn a_point_that_is_given_up_withholds_the_verdict_of_the_sweep_but_not_of_other_
     stored.trials.retain(|trial| !(trial.contender == CANDIDATE && trial.point["clients"] == 64 && trial.block > 3));
     assert_eq!(given_up(&stored.trials).len(), 1);
     let duel = duel_of(&stored);
-    assert_eq!((duel.overall.word, duel.points[0].word), (Verdict::Inconclusive, Verdict::Slower));
+    assert_eq!((duel.overall.verdict, duel.points[0].verdict), (Verdict::Inconclusive, Verdict::Slower));
     assert!(duel.overall.caveats.contains(&Caveat::FailedTrials));
     assert_eq!(
         should_stop(&stored.plan, &stored.trials),
@@ -267,15 +271,15 @@ fn a_noisy_host_marks_the_verdict_or_withholds_it() {
         stored.trial(BASELINE, 16, block).flags.push("steal".into());
     }
     let stamped = duel_of(&stored);
-    assert_eq!(stamped.points[2].word, Verdict::Slower);
+    assert_eq!(stamped.points[2].verdict, Verdict::Slower);
     assert!(
         stamped.points[2].caveats.contains(&Caveat::NoisyHost)
             && !stamped.points[0].caveats.contains(&Caveat::NoisyHost)
     );
     stored.plan.method.noisy_host = "refuse".into();
     let refused = duel_of(&stored);
-    assert_eq!(refused.points[2].word, Verdict::Inconclusive, "3 of 8 pairs are more than a quarter");
-    assert_eq!(refused.overall.word, Verdict::Slower, "3 of 32 are not");
+    assert_eq!(refused.points[2].verdict, Verdict::Inconclusive, "3 of 8 pairs are more than a quarter");
+    assert_eq!(refused.overall.verdict, Verdict::Slower, "3 of 32 are not");
 }
 
 #[test]
@@ -292,7 +296,7 @@ fn a_verdict_that_depends_on_flagged_blocks_is_flag_dependent() {
         trial.metrics.entry("tps".into()).and_modify(|tps| *tps *= 1.06);
     }
     let overall = duel_of(&stored).overall;
-    assert_eq!(overall.word, Verdict::Inconclusive);
+    assert_eq!(overall.verdict, Verdict::Inconclusive);
     assert!(overall.caveats.contains(&Caveat::FlagDependent), "{:?}", overall.caveats);
 }
 
@@ -308,7 +312,7 @@ fn a_bound_generator_hides_a_winner_but_not_a_loser() {
         duel_of(&stored).overall
     };
     let (faster_bound, slower_bound) = (bind(BASELINE), bind(CANDIDATE));
-    assert_eq!((faster_bound.word, slower_bound.word), (Verdict::Slower, Verdict::Inconclusive));
+    assert_eq!((faster_bound.verdict, slower_bound.verdict), (Verdict::Slower, Verdict::Inconclusive));
     assert!(
         faster_bound.caveats.contains(&Caveat::GeneratorBound)
             && slower_bound.caveats.contains(&Caveat::GeneratorBound)
@@ -318,18 +322,18 @@ fn a_bound_generator_hides_a_winner_but_not_a_loser() {
 #[test]
 fn response_times_out_of_range_are_a_finding_and_leave_the_verdict() {
     let mut stored = stored_of([0.9; 4], 8);
-    let word = duel_of(&stored).overall.word;
+    let verdict = duel_of(&stored).overall.verdict;
     stored.trials[0].flags.push("out-of-range".into());
     stored.trials[0].remarks.insert("out-of-range".into(), "2 above an hour".into());
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let p99_rows = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::OutOfRange).unwrap();
     assert_eq!(p99_rows.trials, [stored.trials[0].trial]);
-    assert_eq!(conclusions.workloads[0].duels[0].overall.word, word);
+    assert_eq!(conclusions.workloads[0].duels[0].overall.verdict, verdict);
 }
 
 #[test]
 fn different_durability_stands_behind_the_verdict_and_in_the_findings() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     stored.run.contenders.get_mut(CANDIDATE).unwrap().durability_class = "D2".into();
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
@@ -340,7 +344,7 @@ fn different_durability_stands_behind_the_verdict_and_in_the_findings() {
 
 #[test]
 fn builds_of_different_word_size_are_a_finding_and_unknown_ones_are_not() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     let names: Vec<String> = stored.plan.contenders.iter().map(|one| one.name.clone()).collect();
     let mut found = |bits: [Option<u32>; 2]| {
         for (name, word_bits) in names.iter().zip(bits) {
@@ -356,7 +360,7 @@ fn builds_of_different_word_size_are_a_finding_and_unknown_ones_are_not() {
 
 #[test]
 fn a_default_that_dbduel_changed_is_a_finding_where_versions_are_compared() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     let candidate = stored.plan.contenders[1].name.clone();
     let found = |stored: &StoredRun| {
         let findings = conclude(&stored.plan, &stored.run, &stored.trials).findings;
@@ -371,7 +375,7 @@ fn a_default_that_dbduel_changed_is_a_finding_where_versions_are_compared() {
 
 #[test]
 fn every_trouble_of_a_run_is_a_finding_with_evidence() {
-    let stored = tell(&Story { trouble: true, ..Story::default() });
+    let stored = stored_run(&Story { trouble: true, ..Story::default() });
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let kinds: Vec<&str> = conclusions.findings.iter().map(|finding| finding.kind.as_str()).collect();
     assert_eq!(kinds, ["failed trials", "missing quantiles", "noisy host", "resumed", "shared cores"]);
@@ -386,8 +390,8 @@ fn a_decided_run_stops_at_a_look_and_never_inside_a_block() {
     let at = |trials: &[TrialRecord]| should_stop(&stored.plan, trials);
     assert_eq!(at(&first_blocks(&stored, 7)), None);
     let earliest = point_rule(&stored.plan, 4).earliest_verdict().unwrap() as u32;
-    assert_eq!(earliest, 10, "four points share the error, so their first word comes after the sweep's");
-    assert_eq!(at(&first_blocks(&stored, 8)), None, "the sweep has its word, the points not yet their chance");
+    assert_eq!(earliest, 10, "four points share the error, so their first verdict comes after the sweep's");
+    assert_eq!(at(&first_blocks(&stored, 8)), None, "the sweep has its verdict, the points not yet their chance");
     assert_eq!(at(&first_blocks(&stored, earliest)), Some(EndReason::Decided));
     let mut inside = first_blocks(&stored, earliest);
     inside.push(stored.trials.iter().find(|trial| trial.block == earliest + 1).unwrap().clone());
@@ -404,7 +408,7 @@ fn a_run_that_never_stops_early_does_not() {
 
 #[test]
 fn waiting_for_every_point_goes_on_where_one_is_open() {
-    let mut stored = tell(&Story { ratios: [0.9, 0.9, 0.9, 1.0], blocks: 20, spread: 0.02, ..Story::default() });
+    let mut stored = stored_run(&Story { ratios: [0.9, 0.9, 0.9, 1.0], blocks: 20, spread: 0.02, ..Story::default() });
     let ten = first_blocks(&stored, 10);
     assert_eq!(should_stop(&stored.plan, &ten), Some(EndReason::Decided));
     stored.plan.method.stop = "points".into();
@@ -413,7 +417,7 @@ fn waiting_for_every_point_goes_on_where_one_is_open() {
 
 #[test]
 fn several_candidates_share_the_error() {
-    let mut plan = tell(&Story::default()).plan;
+    let mut plan = stored_run(&Story::default()).plan;
     let one = point_rule(&plan, 1).alpha;
     let mut third = plan.contenders[1].clone();
     third.name = "5.7".into();
@@ -429,15 +433,15 @@ fn rule_t_gives_a_verdict_from_block_four_with_its_caveat() {
     assert_eq!(should_stop(&stored.plan, &first_blocks(&stored, 4)), Some(EndReason::Decided));
     stored.trials = first_blocks(&stored, 4);
     let overall = duel_of(&stored).overall;
-    assert_eq!((overall.word, overall.blocks), (Verdict::Slower, 4));
+    assert_eq!((overall.verdict, overall.blocks), (Verdict::Slower, 4));
     assert!(overall.caveats.contains(&Caveat::T) && !overall.caveats.contains(&Caveat::TooFewBlocks));
     stored.plan.method.rule = RuleName::Exact;
-    assert_eq!(duel_of(&stored).overall.word, Verdict::Inconclusive, "the exact rule speaks from block 8");
+    assert_eq!(duel_of(&stored).overall.verdict, Verdict::Inconclusive, "the exact rule speaks from block 8");
 }
 
 #[test]
 fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
-    let stored = tell_passes(&Story::default());
+    let stored = passes_run(&Story::default());
     let duel = duel_of(&stored);
     let parts = duel.parts.unwrap();
     assert_eq!((parts.in_total, parts.operations.len(), parts.screened), (22, 22, true));
@@ -451,7 +455,7 @@ fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
     let logs: Vec<f64> = ours.iter().map(|seconds| seconds.ln()).collect();
     assert!((duel.overall.candidate_value.unwrap() - stats::mean(&logs).unwrap().exp()).abs() < 1e-9);
     // 90 of 102 seconds are a fifth slower.
-    assert_eq!((duel.overall.metric.as_str(), duel.overall.word), ("seconds", Verdict::Slower));
+    assert_eq!((duel.overall.metric.as_str(), duel.overall.verdict), ("seconds", Verdict::Slower));
     assert!((duel.overall.ratio.unwrap() - 99.4 / 117.4).abs() < 0.01, "{:?}", duel.overall.ratio);
     let geomean = duel.others.iter().find(|other| other.metric == "geomean_seconds").unwrap();
     assert!((geomean.overall.ratio.unwrap() - 1.2f64.powf(-12.0 / 22.0)).abs() < 0.01);
@@ -459,7 +463,7 @@ fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
 
 #[test]
 fn what_one_of_them_lacks_is_named_and_compared_with_nothing() {
-    let parts = duel_of(&tell_passes(&Story::default())).parts.unwrap();
+    let parts = duel_of(&passes_run(&Story::default())).parts.unwrap();
     let left: Vec<_> = parts.left_out.iter().map(|one| (one.kind, one.name.as_str(), one.contender.as_str())).collect();
     assert_eq!(
         left,
@@ -477,7 +481,7 @@ fn what_one_of_them_lacks_is_named_and_compared_with_nothing() {
 
 /// Twelve blocks in which a contender did not do `connect_01` in its first trials.
 fn lacking_in(contender: &str, trials: usize) -> HeadToHead {
-    let mut stored = tell_passes(&Story { blocks: 12, ..Story::default() });
+    let mut stored = passes_run(&Story { blocks: 12, ..Story::default() });
     for trial in stored.trials.iter_mut().filter(|trial| trial.contender == contender).take(trials) {
         trial.metrics.retain(|name, _| !name.starts_with("op.connect_01."));
         for flag in ["gap:connect_01", "partial:connect"] {
@@ -513,13 +517,13 @@ fn a_trial_that_lacks_an_operation_is_the_worst_and_is_not_left_out() {
 
 #[test]
 fn a_pass_of_which_nothing_is_common_has_no_verdict() {
-    let mut stored = tell_passes(&Story::default());
+    let mut stored = passes_run(&Story::default());
     for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
         trial.metrics.retain(|name, _| !name.starts_with("op."));
     }
     let duel = duel_of(&stored);
     assert_eq!(
-        (duel.overall.word, duel.overall.ratio, duel.overall.candidate_value),
+        (duel.overall.verdict, duel.overall.ratio, duel.overall.candidate_value),
         (Verdict::Inconclusive, None, None)
     );
     assert_eq!(duel.parts.unwrap().in_total, 0);
@@ -527,7 +531,7 @@ fn a_pass_of_which_nothing_is_common_has_no_verdict() {
 
 #[test]
 fn what_counts_something_else_on_either_side_is_other_work() {
-    let mut stored = tell_passes(&Story::default());
+    let mut stored = passes_run(&Story::default());
     for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
         trial.metrics.insert("op.insert_01.count".into(), 992.0);
         trial.metrics.insert("program.insert.count".into(), 11_992.0);
@@ -548,23 +552,23 @@ fn what_counts_something_else_on_either_side_is_other_work() {
 
 #[test]
 fn long_lists_are_screened_and_short_ones_share_the_error() {
-    let stored = tell_passes(&Story::default());
+    let stored = passes_run(&Story::default());
     let parts = duel_of(&stored).parts.unwrap();
     for part in &parts.operations {
         let comparison = &part.comparison;
         assert!(comparison.caveats.contains(&Caveat::Screening), "{}", part.name);
         let expected = if part.name.starts_with("insert") { Verdict::Slower } else { Verdict::Inconclusive };
         assert!(
-            comparison.word == expected || expected != Verdict::Slower && comparison.word != Verdict::Slower,
+            comparison.verdict == expected || expected != Verdict::Slower && comparison.verdict != Verdict::Slower,
             "{part:?}"
         );
     }
     let insert = parts.programs.iter().find(|part| part.name == "insert").unwrap();
-    assert_eq!((insert.comparison.word, insert.comparison.blocks), (Verdict::Slower, 8));
+    assert_eq!((insert.comparison.verdict, insert.comparison.blocks), (Verdict::Slower, 8));
     assert!(!insert.comparison.caveats.contains(&Caveat::Screening));
 
     // One real difference among many rows that are alike: eight blocks cannot make it a discovery.
-    let mut alike = tell_passes(&Story::default());
+    let mut alike = passes_run(&Story::default());
     for trial in alike.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
         for index in 2..=12 {
             *trial.metrics.get_mut(&format!("op.insert_{index:02}.seconds")).unwrap() /= 1.2;
@@ -572,14 +576,14 @@ fn long_lists_are_screened_and_short_ones_share_the_error() {
     }
     let parts = duel_of(&alike).parts.unwrap();
     let first = parts.operations.iter().find(|part| part.name == "insert_01").unwrap();
-    assert_eq!(first.comparison.word, Verdict::Inconclusive);
+    assert_eq!(first.comparison.verdict, Verdict::Inconclusive);
     assert!(first.comparison.high.unwrap() < 1.0, "its own interval is narrower");
 }
 
 #[test]
 fn a_pass_of_half_a_minute_is_no_quick_one() {
     let caveat = |spread_s: f64| {
-        let mut stored = tell_passes(&Story::default());
+        let mut stored = passes_run(&Story::default());
         stored.plan.method.preset = "standard".into();
         stored.plan.method.left_out.clear();
         for trial in &mut stored.trials {
@@ -605,7 +609,7 @@ fn put(stored: &mut StoredRun, contender: &str, metric: &str, value: impl Fn(u32
 
 /// Eight blocks in which the candidate's second halves differ by this much on average.
 fn with_halves(candidate_half: f64) -> StoredRun {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     stored.plan.method.left_out.clear();
     let noise = |block: u32| 0.004 * f64::from(block % 3) - 0.004;
     put(&mut stored, BASELINE, "half_log_ratio", noise);
@@ -616,15 +620,15 @@ fn with_halves(candidate_half: f64) -> StoredRun {
 #[test]
 fn throughput_that_falls_inside_trials_withholds_the_verdict() {
     let steady = duel_of(&with_halves(-0.01));
-    assert_eq!(steady.overall.word, Verdict::Slower, "a drift of 1 % is below what matters");
+    assert_eq!(steady.overall.verdict, Verdict::Slower, "a drift of 1 % is below what matters");
     assert!(steady.drifts.is_empty());
 
     let stored = with_halves(-0.05);
     let duel = duel_of(&stored);
-    assert_eq!(duel.overall.word, Verdict::Inconclusive);
+    assert_eq!(duel.overall.verdict, Verdict::Inconclusive);
     assert!(
         duel.overall.caveats.contains(&Caveat::Unsteady)
-            && duel.points.iter().all(|one| one.word == Verdict::Inconclusive)
+            && duel.points.iter().all(|one| one.verdict == Verdict::Inconclusive)
     );
     let sweep: Vec<_> = duel.drifts.iter().filter(|(point, _)| point.is_none()).map(|(_, drift)| drift).collect();
     let who: Vec<_> = sweep.iter().map(|drift| drift.contender.as_deref()).collect();
@@ -643,12 +647,12 @@ fn only_blocks_with_the_last_warm_up_show_whether_it_was_enough() {
     assert!(duel_of(&stored).overall.caveats.contains(&Caveat::Unsteady));
     let doubled = |from_block| DecisionRecord::warm_up("oltp_read_write", from_block, 60.0, DecisionRecord::UNSTEADY);
     stored.run.decisions = vec![doubled(1), doubled(5)];
-    assert_eq!(duel_of(&stored).overall.word, Verdict::Slower);
+    assert_eq!(duel_of(&stored).overall.verdict, Verdict::Slower);
 }
 
 #[test]
 fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     stored.plan.method.left_out.clear();
     put(&mut stored, CANDIDATE, "state.dirty_bytes_begin", |block| 1000.0 + f64::from(block));
     put(&mut stored, CANDIDATE, "state.dirty_bytes_end", |block| 2000.0 - f64::from(block));
@@ -658,7 +662,7 @@ fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
     put(&mut stored, BASELINE, "state.dirty_bytes_end", |block| if block == 3 { 900.0 } else { 2000.0 });
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
-    assert_eq!(duel.overall.word, Verdict::Slower, "it caps no word");
+    assert_eq!(duel.overall.verdict, Verdict::Slower, "it caps no verdict");
     assert!(
         duel.overall.caveats.contains(&Caveat::Accumulating) && duel.points[0].caveats.contains(&Caveat::Accumulating)
     );
@@ -672,7 +676,7 @@ fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
     let growth = &duel.growths[0].1;
     assert_eq!((growth.begin, growth.end, growth.blocks), (1004.5, 1995.5, 8));
 
-    let mut quick = tell(&Story::default());
+    let mut quick = stored_run(&Story::default());
     quick.trials.clone_from(&stored.trials);
     assert!(duel_of(&quick).growths.is_empty(), "a run that leaves the check out does not ask");
     stored.trials.retain(|trial| trial.block < 8);
@@ -681,7 +685,7 @@ fn work_that_piles_up_in_every_block_is_a_caveat_with_figures() {
 
 #[test]
 fn one_short_trial_is_named_where_it_belongs() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     let trial = stored.trial(CANDIDATE, 16, 2);
     trial.flags.push("short".into());
     trial.remarks.insert("short".into(), "a checkpoint cycle takes 312 s".into());
@@ -704,12 +708,12 @@ fn a_lead_that_vanishes_with_deferred_work_is_named() {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
     assert_eq!(
-        (duel.overall.word, duel.deferring.len(), duel.deferring[0].point.clone()),
+        (duel.overall.verdict, duel.deferring.len(), duel.deferring[0].point.clone()),
         (Verdict::Inconclusive, 5, None)
     );
-    assert!(duel.overall.caveats.contains(&Caveat::DeferredWork) && duel.points[0].word == Verdict::Inconclusive);
+    assert!(duel.overall.caveats.contains(&Caveat::DeferredWork) && duel.points[0].verdict == Verdict::Inconclusive);
     assert!(duel.deferring[0].adjusted < 0.85 && duel.deferring[0].is_shown);
-    assert!(duel.others.iter().any(|other| other.metric == "adjusted_tps" && other.overall.word == Verdict::Slower));
+    assert!(duel.others.iter().any(|other| other.metric == "adjusted_tps" && other.overall.verdict == Verdict::Slower));
     assert!(conclusions.findings.iter().any(|one| one.kind == FindingKind::DeferringWork));
     for trial in stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE) {
         trial.metrics.entry("adjusted_tps".into()).and_modify(|tps| *tps *= 0.95 / 0.7);
@@ -748,7 +752,7 @@ fn work_that_was_never_done_is_charged_at_the_slowest_rate_and_withholds_the_ver
     leave(&mut stored, 300.0, &paid);
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
-    assert_eq!(duel.overall.word, Verdict::Inconclusive);
+    assert_eq!(duel.overall.verdict, Verdict::Inconclusive);
     assert!(duel.overall.caveats.contains(&Caveat::DeferredWork));
     let adjusted = duel.others.iter().find(|other| other.metric == "adjusted_tps").unwrap();
     assert!((adjusted.overall.ratio.unwrap() / (duel.overall.ratio.unwrap() * 66.0 / 90.0) - 1.0).abs() < 1e-9);
@@ -760,7 +764,7 @@ fn work_that_was_never_done_is_charged_at_the_slowest_rate_and_withholds_the_ver
 
     let mut little = stored_of([1.1; 4], 8);
     leave(&mut little, 3.0, &paid);
-    assert_eq!(duel_of(&little).overall.word, Verdict::Faster, "a little of it turns nothing round");
+    assert_eq!(duel_of(&little).overall.verdict, Verdict::Faster, "a little of it turns nothing round");
 }
 
 #[test]
@@ -770,7 +774,7 @@ fn a_rate_with_deferred_work_exists_for_every_trial_or_for_none() {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let duel = &conclusions.workloads[0].duels[0];
     assert!(duel.others.iter().all(|other| other.metric != "adjusted_tps"));
-    assert_eq!(duel.overall.word, Verdict::Faster);
+    assert_eq!(duel.overall.verdict, Verdict::Faster);
     let finding = conclusions.findings.iter().find(|finding| finding.kind == FindingKind::WorkLeft).unwrap();
     assert!(matches!(&finding.facts, Facts::WorkLeft(left) if left[0].charged_s.is_none()), "{finding:?}");
 
@@ -788,14 +792,14 @@ fn the_verdict_without_flagged_blocks_stands_beside_the_one_with_them() {
     stored.trial(BASELINE, 16, 3).flags.push("steal".into());
     let duel = duel_of(&stored);
     let without = duel.overall.unflagged.unwrap();
-    assert_eq!((without.blocks, without.word), (9, Some(Verdict::Slower)));
+    assert_eq!((without.blocks, without.verdict), (9, Some(Verdict::Slower)));
     assert!((without.ratio - 0.9).abs() < 0.02 && without.low.unwrap() < without.ratio);
     assert_eq!(duel.points[0].unflagged, None, "nothing was flagged there");
     for block in 1..=4 {
         stored.trial(BASELINE, 16, block).flags.push("steal".into());
     }
     let few = duel_of(&stored).overall.unflagged.unwrap();
-    assert_eq!((few.blocks, few.word), (6, None), "six blocks give figures and no word");
+    assert_eq!((few.blocks, few.verdict), (6, None), "six blocks give figures and no verdict");
 }
 
 #[test]
@@ -828,7 +832,7 @@ fn a_repeated_pair_counts_in_place_of_the_first_try() {
 
 #[test]
 fn each_at_its_best_is_compared_without_the_luck_of_the_choice() {
-    let duel = duel_of(&tell(&Story::default()));
+    let duel = duel_of(&stored_run(&Story::default()));
     let peak = duel.peak.unwrap();
     assert_eq!(
         (&peak.baseline.points, &peak.candidate.points, peak.blocks),
@@ -841,10 +845,10 @@ fn each_at_its_best_is_compared_without_the_luck_of_the_choice() {
     let shifted = duel_of(&stored_of([1.0, 1.6, 0.7, 0.5], 8)).peak.unwrap();
     assert_eq!((shifted.baseline.points, shifted.candidate.points), (vec![clients(16)], vec![clients(4)]));
     assert!((shifted.ratio - 940.0 * 1.6 / 1480.0).abs() < 0.03);
-    let mut seven = tell(&Story::default());
+    let mut seven = stored_run(&Story::default());
     seven.trials = first_blocks(&seven, 7);
     assert_eq!(duel_of(&seven).peak, None);
-    assert_eq!(duel_of(&tell_passes(&Story::default())).peak, None, "a pass has no sweep");
+    assert_eq!(duel_of(&passes_run(&Story::default())).peak, None, "a pass has no sweep");
 }
 
 #[test]
@@ -867,7 +871,7 @@ fn several_candidates_have_a_p_value_together_and_keep_their_shares_of_the_error
 
 #[test]
 fn a_contender_on_its_own_has_the_median_of_its_quantiles() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     let slow = stored.trials.iter_mut().find(|trial| trial.contender == BASELINE).unwrap();
     slow.metrics.remove("latency_ms_p95");
     let point = slow.point.clone();
@@ -885,7 +889,7 @@ fn a_contender_on_its_own_has_the_median_of_its_quantiles() {
 
 #[test]
 fn a_probe_changes_no_conclusion() {
-    let stored = tell(&Story::default());
+    let stored = stored_run(&Story::default());
     let plain = conclude(&stored.plan, &stored.run, &stored.trials);
     let stop = should_stop(&stored.plan, &stored.trials);
     for purpose in probes() {
@@ -916,11 +920,11 @@ fn probes() -> Vec<Purpose> {
 
 #[test]
 fn each_statement_has_a_verdict_of_its_own_and_other_results_are_found() {
-    let stored = tell_statements(&Story::default());
+    let stored = statements_run(&Story::default());
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
     let parts = conclusions.workloads[0].duels[0].parts.clone().unwrap();
     let verdicts: Vec<(&str, Verdict)> =
-        parts.operations.iter().map(|part| (part.name.as_str(), part.comparison.word)).collect();
+        parts.operations.iter().map(|part| (part.name.as_str(), part.comparison.verdict)).collect();
     assert_eq!(verdicts.len(), 4);
     assert!(verdicts.contains(&("browse.sold", Verdict::Slower)), "{verdicts:?}");
     let sold = parts.operations.iter().find(|part| part.name == "browse.sold").unwrap();
@@ -931,5 +935,5 @@ fn each_statement_has_a_verdict_of_its_own_and_other_results_are_found() {
     assert!(conclusions.findings.iter().any(|finding| finding.kind == FindingKind::ResultsDiffer));
     let left: Vec<_> = parts.left_out.iter().map(|one| (one.name.as_str(), one.contender.as_str(), one.kind)).collect();
     assert_eq!(left, [("order.12", BASELINE, "gap")]);
-    assert_eq!(duel_of(&tell(&Story::default())).parts, None);
+    assert_eq!(duel_of(&stored_run(&Story::default())).parts, None);
 }

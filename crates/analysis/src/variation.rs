@@ -256,7 +256,7 @@ fn steps_of(trials: &[&TrialRecord], wanted: impl Fn(&str) -> bool) -> Vec<f64> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, stored_run};
 
     fn of(stored: &StoredRun, series: &BTreeMap<u32, Series>) -> Variation {
         let records = Index::new(&stored.plan, &stored.trials);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn blocks_and_overhead_are_those_of_the_records() {
-        let stored = tell(&Story::default());
+        let stored = stored_run(&Story::default());
         let spread = of(&stored, &BTreeMap::new());
         let gaps_s: f64 = stored.plan.trials.iter().map(|trial| trial.gap_ms as f64 / 1000.0).sum();
         assert!(
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn the_order_effect_is_separated_from_the_ratio() {
-        let mut stored = tell(&Story { blocks: 20, spread: 0.002, ..Story::default() });
+        let mut stored = stored_run(&Story { blocks: 20, spread: 0.002, ..Story::default() });
         for trial in stored.trials.iter_mut().filter(|trial| trial.order == 1) {
             trial.metrics.entry("tps".into()).and_modify(|tps| *tps *= 1.05);
         }
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn an_order_effect_has_two_degrees_of_freedom_less_and_two_blocks_a_side() {
-        let mut stored = tell(&Story { spread: 0.01, ..Story::default() });
+        let mut stored = stored_run(&Story { spread: 0.01, ..Story::default() });
         stored.trials.retain(|trial| trial.point["clients"] == 1);
         stored.plan.trials.retain(|trial| trial.point["clients"] == 1);
         let first = [true, true, true, false, false, true, false, false];
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn advice_needs_four_blocks_and_seconds() {
-        let mut stored = tell(&Story { spread: 0.03, ..Story::default() });
+        let mut stored = stored_run(&Story { spread: 0.03, ..Story::default() });
         stored.plan.method.duration_s = 40.0;
         let wave = |second: usize| vec![second as f64, 1000.0 * (1.0 + 0.05 * ((second / 7) % 3) as f64)];
         let columns = vec!["second".to_owned(), SERIES_COLUMN.to_owned()];

@@ -78,11 +78,11 @@ impl<'a> Budget<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fixtures::{Story, tell};
+    use fixtures::{Story, stored_run};
 
     #[test]
     fn what_probes_and_earlier_sittings_took_is_gone_from_the_budget() {
-        let story = tell(&Story::default());
+        let story = stored_run(&Story::default());
         let probe = |purpose: &Purpose, seconds: f64| {
             let steps = vec![("measure".to_owned(), seconds)];
             TrialRecord { purpose: purpose.clone(), steps, ..story.trials[0].clone() }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_runs_beside_the_plan_is_held_against_all_that_was_spent() {
-        let mut trials = tell(&Story::default()).trials;
+        let mut trials = stored_run(&Story::default()).trials;
         // The wall clock was set back while it ran.
         trials[0].finished_at = "2001-01-01T00:00:00Z".into();
         let longest = longest(&trials, &trials[0].contender);

@@ -236,7 +236,7 @@ pub fn carry_out(active_run: &ActiveRun, screen: Box<dyn Screen>, interrupted: &
 
 fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progress) -> Result<Ended> {
     let ActiveRun { experiment, run_dir, .. } = active_run;
-    let _lock = host::lock(&experiment.name, interrupted, &|line| progress.say(line))?;
+    let _lock = host::lock(&experiment.name, interrupted, &|line| progress.print(line))?;
     let cache = Cache::open()?;
     let logs = run_dir.path().join("logs");
     std::fs::create_dir_all(&logs)?;
@@ -275,7 +275,7 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     };
     let mut schedule = Schedule::new(active_run, interrupted, &mut progress, &mut run, budget, &mut run_trials);
     let (ended, trials) = (schedule.run_all(), schedule.trials);
-    let (given_up, is_missing) = (given_up(&trials), warn_of_never_ok(&trials, &|line| progress.say(line)));
+    let (given_up, is_missing) = (given_up(&trials), warn_of_never_ok(&trials, &|line| progress.print(line)));
     let reason = match ended {
         Err(_) if interrupted.load(Ordering::Relaxed) => EndReason::Interrupted,
         ended => ended?,
@@ -374,7 +374,7 @@ fn warn_of_failures(
         return Err(failures.swap_remove(0).1);
     }
     for (_, error) in failures {
-        progress.say(&format!("warning: {error:#}"));
+        progress.print(&format!("warning: {error:#}"));
     }
     Ok(())
 }

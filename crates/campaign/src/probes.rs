@@ -102,7 +102,7 @@ impl Bench<'_> {
     }
 
     fn leave_out(&mut self, first: &PlannedTrial, because: String) -> Result<()> {
-        self.progress.say(&format!("{} left out: {because}", title(first)));
+        self.progress.print(&format!("{} left out: {because}", title(first)));
         self.run.decisions.push(DecisionRecord {
             purpose: first.purpose.clone(),
             workload: first.workload.clone(),
@@ -132,7 +132,7 @@ impl Bench<'_> {
                 .status(planned.purpose.title(), &format!("{} ({number} of {of})", self.progress.title(planned)));
             let record = self.run_one(probe, planned, &title)?;
             let outcome = self.progress.outcome(planned, &record);
-            self.progress.say(&format!("[{} {number}/{of}] {outcome}", planned.purpose.title()));
+            self.progress.print(&format!("[{} {number}/{of}] {outcome}", planned.purpose.title()));
             self.progress.probe_done(&record);
             if record.status == Status::Failed {
                 break;

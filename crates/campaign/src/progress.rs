@@ -98,7 +98,7 @@ impl Progress {
         }
     }
 
-    /// Of trials whose number follows from their results: no bar knows how far it is.
+    /// Of trials whose number follows from their results: how many are left is not known.
     pub fn without_a_bar(plan: &Plan, screen: Box<dyn Screen>) -> Progress {
         let progress = Progress::new(plan, screen);
         progress.finish();
@@ -106,7 +106,7 @@ impl Progress {
     }
 
     /// A line that stays.
-    pub fn say(&self, line: &str) {
+    pub fn print(&self, line: &str) {
         self.printed.set(Instant::now());
         self.screen.line(line);
     }
@@ -122,7 +122,7 @@ impl Progress {
             self.screen.show(self.state(phase, share, what));
         } else if self.printed.get().elapsed() >= LINE_EVERY {
             let block = self.block.get().map_or_else(String::new, |block| format!("block {block}/{}, ", self.blocks));
-            self.say(&format!("{phase}: {block}{what}; {}", self.times()));
+            self.print(&format!("{phase}: {block}{what}; {}", self.times()));
         }
     }
 
@@ -171,7 +171,7 @@ impl Progress {
         *self.intervals.borrow_mut() = so_far.map(intervals).unwrap_or_default();
         let state = self.state("", None, "");
         let notes: String = state.notes.iter().map(|note| format!("; {note}")).collect();
-        self.say(&format!("block {block}/{}  {}{notes}", self.blocks, self.times()));
+        self.print(&format!("block {block}/{}  {}{notes}", self.blocks, self.times()));
     }
 
     /// A trial beside the plan is over.
@@ -223,7 +223,7 @@ impl Progress {
             let again = if planned.purpose.repeats().is_some() { ", again" } else { "" };
             let line =
                 format!("[{:>width$}/{}] {}{again}: {outcome}", self.done.get(), self.trials, self.trial(planned));
-            self.say(&format!("{line}; {}", self.times()));
+            self.print(&format!("{line}; {}", self.times()));
         }
     }
 
@@ -322,7 +322,7 @@ fn intervals(so_far: &Conclusions) -> Vec<String> {
         let bounds = overall.low.zip(overall.high).filter(|_| overall.basis != Basis::Plain);
         let ((low, high), ratio) = (bounds?, overall.ratio?);
         let workload = if several { format!("{workload}: ") } else { String::new() };
-        Some(format!("{workload}{} {ratio:.3} so far (95 % CI {low:.3}–{high:.3})", duel.candidate))
+        Some(format!("{workload}{} {ratio:.3}x so far (95 % CI {low:.3}–{high:.3})", duel.candidate))
     };
     all.filter_map(|(workload, duel)| line(duel, &workload.workload)).take(INTERVALS_MAX).collect()
 }
@@ -413,7 +413,7 @@ pub mod tests {
         let beside = mean * 8;
         assert!(pilots > Duration::ZERO);
         is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots + beside);
-        let mut trial = fixtures::tell(&fixtures::Story::default()).trials.swap_remove(0);
+        let mut trial = fixtures::stored_run(&fixtures::Story::default()).trials.swap_remove(0);
         trial.steps = vec![("measure".to_owned(), pilots.as_secs_f64() / 2.0)];
         trial.purpose = Purpose::Pilot;
         progress.probe_done(&trial);
@@ -439,7 +439,7 @@ pub mod tests {
 
     #[test]
     fn the_interval_so_far_stands_only_where_the_rule_allows_one() {
-        let stored = fixtures::tell(&fixtures::Story::default());
+        let stored = fixtures::stored_run(&fixtures::Story::default());
         let told = |blocks: u32| {
             let trials: Vec<TrialRecord> =
                 stored.trials.iter().filter(|trial| trial.block <= blocks).cloned().collect();

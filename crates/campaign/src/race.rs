@@ -46,7 +46,7 @@ pub fn race(
 ) -> Result<Raced> {
     let raced = ending_servers(interrupted, || {
         let progress = Progress::without_a_bar(&active_run.plan, screen);
-        let _lock = host::lock(&active_run.experiment.name, interrupted, &|line| progress.say(line))?;
+        let _lock = host::lock(&active_run.experiment.name, interrupted, &|line| progress.print(line))?;
         let earlier = active_run.run_dir.run_record().map(|run| spent_earlier(&run, &active_run.done));
         let clock = Clock::new(budget, earlier.unwrap_or_default() + spent_before);
         refuse_noise(of_the_duel, interrupted, &progress)?;
@@ -108,11 +108,11 @@ impl<'a> Racing<'a> {
             put_out(&mut search, &run, failures);
         } else {
             // They raced before; their next trials fail, and that is when they are out.
-            failures.iter().for_each(|(_, error)| progress.say(&format!("warning: {error:#}")));
+            failures.iter().for_each(|(_, error)| progress.print(&format!("warning: {error:#}")));
         }
         for candidate in search.candidates.iter().filter(|candidate| candidate.out.is_some()) {
             let why = candidate.out.as_ref().and_then(OutRecord::refusal).unwrap_or_default();
-            progress.say(&format!("{} is out: {}", candidate.name, why.lines().next().unwrap_or_default()));
+            progress.print(&format!("{} is out: {}", candidate.name, why.lines().next().unwrap_or_default()));
         }
         let metric = active_run.plan.record.workloads[0].primary();
         let trials = active_run.done.clone();
@@ -183,7 +183,7 @@ impl<'a> Racing<'a> {
             };
             executor.run(&[planned], warmup, self.progress, &mut keep)?;
             if let Some(record) = self.trials.last() {
-                self.progress.say(&self.line(record, standing));
+                self.progress.print(&self.line(record, standing));
             }
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Interrupted.into());

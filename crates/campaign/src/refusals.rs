@@ -132,7 +132,7 @@ pub fn expect_equal_answers<'a>(
 mod tests {
     use super::*;
     use experiment::testing::experiment;
-    use fixtures::{Story, tell};
+    use fixtures::{Story, stored_run};
     use record::format::ladder::{LadderRecord, RungRecord};
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
         let facts = |sums: &[(&str, &str)]| {
             let of_workload = sums.iter().map(|(query, sum)| (query.to_string(), sum.to_string())).collect();
             let checksums = [("tpcc, 5 warehouses".to_owned(), of_workload)].into();
-            let mut contenders = tell(&Story::default()).run.contenders.into_values();
+            let mut contenders = stored_run(&Story::default()).run.contenders.into_values();
             ContenderFacts { checksums, ..contenders.next().unwrap() }
         };
         let old = facts(&[("customer", "1 rows, 0a"), ("stock", "1 rows, 0b"), ("show-warehouse", "1 rows, 0c")]);

@@ -73,11 +73,11 @@ pub fn next(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, stored_run};
     use record::format::{Point, Purpose, Status};
 
     fn run() -> StoredRun {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         stored.plan.method.left_out.clear();
         stored.plan.method.noisy_host = "refuse".into();
         stored

@@ -138,7 +138,7 @@ impl<'a> Schedule<'a> {
     fn lengthen_warmups(&mut self) -> Result<()> {
         for found in warm_up::lengthened(&self.active_run.plan.record, &self.run.decisions, &self.trials, self.walked) {
             let warmup = &found.warmup;
-            self.progress.say(&format!(
+            self.progress.print(&format!(
                 "{} is unsteady ({} changes by {} from the first half of a trial to the second; p {:.1e}, and {} tests share an error of 5 %): from block {} on trials warm up {} s, twice as long",
                 warmup.workload,
                 found.who,
@@ -160,7 +160,7 @@ impl<'a> Schedule<'a> {
         let mut any = false;
         while let Some(entry) = repeats::next(plan, &self.trials).filter(|_| self.budget.holds_another_repeat()) {
             let place = format!("block {}, {}, {}", entry.block, entry.workload, point_text(&entry.point));
-            self.progress.say(&format!("{place}: the host was disturbed, so all contenders run again"));
+            self.progress.print(&format!("{place}: the host was disturbed, so all contenders run again"));
             let again = plan::repeat(experiment, plan, &entry, repeats::begun(plan, &self.trials) + 1);
             self.run_trials(&again.iter().collect::<Vec<_>>(), false)?;
             any = true;
@@ -242,7 +242,7 @@ mod tests {
     use crate::planning::plan_experiment;
     use experiment::testing::known;
     use experiment::{Experiment, Overrides};
-    use fixtures::{Story, tell};
+    use fixtures::{Story, stored_run};
     use record::RunDir;
     use record::format::Status;
 
@@ -275,7 +275,7 @@ mod tests {
 
     /// A trial that was never run: throughput, drift and flags as the test needs them.
     fn record(planned: &PlannedTrial, tps: f64, drift: f64, flags: &[&str]) -> TrialRecord {
-        let mut record = tell(&Story::default()).trials.swap_remove(0);
+        let mut record = stored_run(&Story::default()).trials.swap_remove(0);
         record.metrics = BTreeMap::from([("tps".to_owned(), tps), ("half_log_ratio".to_owned(), drift)]);
         record.flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
         let planned = planned.clone();
@@ -312,7 +312,7 @@ mod tests {
         interrupted: &AtomicBool,
         story: &dyn Fn(&PlannedTrial) -> Option<TrialRecord>,
     ) -> Walked {
-        let mut run = tell(&Story::default()).run;
+        let mut run = stored_run(&Story::default()).run;
         let mut progress = Progress::new(&active_run.plan, Box::new(crate::progress::tests::Nowhere));
         let (mut warmups, mut starts) = (Vec::new(), Vec::new());
         let mut run_trials = |together: &[&PlannedTrial], warmup: Duration, _: &Progress, keep: &mut Keep| {

@@ -161,7 +161,7 @@ impl<'a> Setup<'a> {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
         }
         progress.status("fetch", &contender.name);
-        let installation = provision(&resolve(contender)?, cache, &|line| progress.say(line))?;
+        let installation = provision(&resolve(contender)?, cache, &|line| progress.print(line))?;
         let clients = self.experiment.clients_max();
         refusals::expect_memory(contender, &installation.version, clients)?;
         if self.experiment.is_second_of_aa(&contender.name) {
@@ -277,7 +277,7 @@ impl<'a> Setup<'a> {
         for filling in &self.datasets {
             let dataset = self.dataset(filling, contender, &installation);
             let mut loaded = loading(filling.title(), &contender.name, progress);
-            let filled = dataset.provide(cache, &work, &log, &|line| progress.say(line), &mut loaded);
+            let filled = dataset.provide(cache, &work, &log, &|line| progress.print(line), &mut loaded);
             let filled = filled.map_err(|error| match self.refuse_interruption() {
                 Ok(()) => refusals::explained(error, contender, &installation, cache, &work, &log),
                 Err(interrupted) => interrupted,
@@ -545,7 +545,7 @@ fn loading<'b>(title: String, contender: &'b str, progress: &'b Progress) -> imp
     let mut printed = false;
     move |so_far, rows| {
         if !std::mem::replace(&mut printed, true) {
-            progress.say(&format!("loading {rows} rows of {title} into {contender}"));
+            progress.print(&format!("loading {rows} rows of {title} into {contender}"));
         }
         let share = so_far as f64 / rows.max(1) as f64;
         progress.phase("load", Some(share), &format!("{contender}: {so_far} of {rows} rows of {title}"));

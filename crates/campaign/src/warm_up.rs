@@ -144,13 +144,13 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+    use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, stored_run};
 
     const WORKLOAD: &str = "oltp_read_write";
 
     /// A run whose trials rise or fall, one number per block for each contender.
     fn drifting(baseline: f64, candidate: f64) -> StoredRun {
-        let mut stored = tell(&Story { blocks: 12, ..Story::default() });
+        let mut stored = stored_run(&Story { blocks: 12, ..Story::default() });
         stored.plan.method.left_out.clear();
         stored.plan.method.warmup_s = 30.0;
         for trial in &mut stored.trials {
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_slowest_to_settle_sets_the_warm_up_and_one_that_never_does_half_its_pilot() {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         stored.plan.method.warmup_s = 30.0;
         let check = |needed: [Option<f64>; 2], expected| {
             let pilot = |warmup_s| PilotRecord {
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_load_that_writes_warms_up_until_a_checkpoint_has_passed_where_one_can() {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         stored.plan.method.warmup_s = 30.0;
         let check = |cycles: [Option<f64>; 2], expected| {
             let pilot = |checkpoint_cycle_s| PilotRecord {

@@ -168,13 +168,13 @@ fn micros(time: &str) -> Option<i64> {
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use fixtures::{StoredRun, Story, tell};
+    use fixtures::{StoredRun, Story, stored_run};
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::{Field, Row};
 
     /// A run with a failed trial, labels, and a series of the first one.
     fn stored(folder: &std::path::Path) -> RunDir {
-        let StoredRun { plan, run, trials } = tell(&Story { blocks: 10, trouble: true, ..Story::default() });
+        let StoredRun { plan, run, trials } = stored_run(&Story { blocks: 10, trouble: true, ..Story::default() });
         let stored = RunDir::create(folder, &plan.name, "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
         stored.write_plan(&plan).unwrap();
         let labels = [("commit".to_owned(), "4f2a91c".to_owned()), ("host.class".to_owned(), "small µ".to_owned())];
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn a_run_without_a_trial_is_a_table_without_rows() {
-        let StoredRun { plan, run, .. } = tell(&Story::default());
+        let StoredRun { plan, run, .. } = stored_run(&Story::default());
         let folder = tempfile::tempdir().unwrap();
         let stored = RunDir::create(folder.path(), "empty", "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
         stored.write_plan(&plan).unwrap();

@@ -95,10 +95,14 @@ pub fn parse(arguments: Vec<OsString>) -> Cli {
 /// Flags of earlier drafts, and what to write in their place.
 const RENAMED: [(&str, &str); 2] = [("--contrast", "--test-causes"), ("--diagnose", "--profile")];
 
+/// Short options of pgbench, by the long names of other tools.
+const PGBENCH: [(&str, &str); 4] = [("-c", "threads"), ("-j", "jobs"), ("-T", "time"), ("-s", "scale")];
+
 fn with_new_flag(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return error };
+    let long = PGBENCH.iter().find(|(short, _)| *short == flag).map_or(flag.as_str(), |(_, long)| long);
     let renamed = RENAMED.iter().find(|(old, _)| *old == flag).map(|(_, new)| *new);
-    match (renamed, meant_by(flag.trim_start_matches('-'))) {
+    match (renamed, meant_by(long.trim_start_matches('-'))) {
         (None, None) => {}
         (Some(new), _) => suggest(&mut error, new),
         (None, Some((["blocks"], _))) => suggest(&mut error, "--blocks"),
@@ -529,6 +533,8 @@ mod tests {
             ("--vus", "`clients`"),
             ("--time", "`duration`, in [method]"),
             ("--table-size", "`rows`, in [workload]"),
+            ("-c", "`clients`, in [workload] or [sweep]"),
+            ("-T", "`duration`, in [method]"),
         ] {
             assert!(said(flag).contains(expected), "{flag}: {}", said(flag));
         }

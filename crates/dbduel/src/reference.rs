@@ -286,8 +286,8 @@ fn no_entry_lacks_its_text() {
 #[test]
 fn every_metric_and_flag_of_a_made_up_run_is_described() {
     let stories = [false, true].map(|trouble| fixtures::Story { trouble, ..fixtures::Story::default() });
-    let of_statements = fixtures::tell_statements(&fixtures::Story::default());
-    for trial in stories.iter().map(fixtures::tell).chain([of_statements]).flat_map(|run| run.trials) {
+    let of_statements = fixtures::statements_run(&fixtures::Story::default());
+    for trial in stories.iter().map(fixtures::stored_run).chain([of_statements]).flat_map(|run| run.trials) {
         trial.metrics.keys().for_each(|name| assert!(record::metric::describe(name).is_some(), "{name}"));
         trial.flags.iter().for_each(|name| assert!(record::metric::describe_flag(name).is_some(), "{name}"));
     }

@@ -12,12 +12,12 @@ use record::format::BuildRecord;
 /// By the header of the program, where it can be read, and by what the server reports.
 pub fn build(engine: &dyn Engine, admin: &mut Admin, settings: &Effective, program: Option<&Path>) -> BuildRecord {
     // An account may lack the right to ask; then nothing is claimed.
-    let told = engine.build_lines(admin, settings).unwrap_or_default();
+    let reported = engine.build_lines(admin, settings).unwrap_or_default();
     let header = program.and_then(header);
     BuildRecord {
-        word_bits: header.map(|(bits, _)| bits).or_else(|| told.iter().find_map(|line| word_bits_in(line))),
+        word_bits: header.map(|(bits, _)| bits).or_else(|| reported.iter().find_map(|line| word_bits_in(line))),
         architecture: header.and_then(|(_, machine)| machine).map(str::to_owned),
-        told,
+        reported,
     }
 }
 

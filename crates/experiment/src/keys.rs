@@ -306,9 +306,13 @@ const REMOVED: &[(&str, &str)] = &[
 
 /// Words of other tools, the keys that mean the same here, and where they stand.
 const OTHER_TOOLS: &[(&[&str], &[&str], &str)] = &[
-    (&["threads", "users", "vus", "num_threads"], &["clients"], "in [workload] or [sweep]"),
-    (&["repetitions", "iterations"], &["blocks"], "in [method]"),
-    (&["time", "max_time"], &["duration"], "in [method]"),
+    (
+        &["threads", "users", "vus", "num_threads", "jobs", "connections", "concurrency"],
+        &["clients"],
+        "in [workload] or [sweep]",
+    ),
+    (&["repetitions", "iterations", "runs", "trials"], &["blocks"], "in [method]"),
+    (&["time", "max_time", "runtime"], &["duration"], "in [method]"),
     (&["scale", "scale_factor", "table_size"], &["rows", "warehouses"], "in [workload]"),
 ];
 

@@ -29,8 +29,8 @@ pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_byt
 pub use groups::together;
 pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, profiles, repeat, repeat_number};
 pub use record::rule::{
-    OPERATIONS, OPERATIONS_WITH_JOINT_ERROR_MAX, POINTS, blocks_for, first_for_operations, first_for_points,
-    operations_are, point_rule, too_few,
+    OPERATIONS, OPERATIONS_WITH_JOINT_ERROR_MAX, POINTS, blocks_for, blocks_for_limit, first_for_operations,
+    first_for_points, operations_are, point_rule, too_few,
 };
 
 /// Confidence of every verdict, after all looks: at most 5 % of them are false.
@@ -262,6 +262,7 @@ fn left_out(method: &Method, all_passes: bool) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use record::format::RuleName;
+    use record::format::gate::{GateRecord, LatencyLimit};
 
     pub use crate::testing::{experiment, plan_of};
     use std::time::Duration;
@@ -364,8 +365,22 @@ mod tests {
             "none of 86 single operations with 3 candidates can get a verdict if it differs alone in 8 blocks; that takes blocks = 14"
         );
         let text = plan_of(&experiment(&names, &[1, 2, 4, 8], 8, 1)).text();
-        assert!(text.contains("warning: none of 4 single points with 3 candidates"), "{text}");
+        assert!(text.contains("warning: none of 4 single levels with 3 candidates"), "{text}");
         assert_eq!(blocks_for(&few, |plan| first_for_operations(plan, 5000)), None);
+    }
+
+    #[test]
+    fn the_plan_shows_how_many_blocks_each_limit_of_the_gate_takes() {
+        let mut experiment = experiment(&["a", "b"], &[1], 8, 1);
+        let latency = Some(LatencyLimit { quantile: 99.0, max_slowdown: 0.1 });
+        experiment.gate = Some(GateRecord { max_slowdown: Some(0.03), latency });
+        let text = plan_of(&experiment).text();
+        let line = |limit: &str| text.lines().find(|line| line.trim_start().starts_with(limit)).unwrap().to_owned();
+        let throughput =
+            line("throughput at most 3 % lower: passes after 8 blocks where ratios vary by 1 % between blocks");
+        let latency = line("p99 response time at most 10 % longer: passes after 8 blocks");
+        let by_5 = |line: &str| line.rsplit_once(", ").unwrap().1.trim_end_matches(" by 5 %").parse::<u32>().unwrap();
+        assert!(by_5(&throughput) > 30 && by_5(&latency) < 15, "{text}");
     }
 
     #[test]

@@ -63,7 +63,7 @@ mod tests {
             arrangement: None,
             point: Point::from([("clients".into(), 1)]),
             blocks: 8,
-            word: "inconclusive".into(),
+            verdict: "inconclusive".into(),
             ratio: 1.01,
             low: 0.98,
             high: 1.03,

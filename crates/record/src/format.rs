@@ -260,6 +260,17 @@ impl MethodRecord {
     pub fn takes(&self, step: &str) -> bool {
         !self.left_out.iter().any(|one| one == step)
     }
+
+    /// Steps that this run does not take, for a reader.
+    pub fn steps_left_out(&self) -> String {
+        let in_words = |step: &String| match step.as_str() {
+            step::DRAIN => "wait for deferred work".to_owned(),
+            step::REPEATS => "repeats of disturbed blocks".to_owned(),
+            step::DOUBLING => "generator headroom check".to_owned(),
+            other => other.to_owned(),
+        };
+        self.left_out.iter().map(in_words).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// Steps of the full method that a run may leave out.
@@ -463,8 +474,8 @@ pub struct AaRecord {
     pub point: Point,
     pub blocks: u32,
     /// Records from earlier versions have it as `word`.
-    #[serde(rename = "verdict", alias = "word")]
-    pub word: String,
+    #[serde(alias = "word")]
+    pub verdict: String,
     pub ratio: f64,
     pub low: f64,
     pub high: f64,
@@ -600,8 +611,8 @@ pub struct BuildRecord {
     /// The processor that it was compiled for: `x86_64`.
     pub architecture: Option<String>,
     /// What the server reports of it: platform, compiler, flags.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub told: Vec<String>,
+    #[serde(rename = "told", default, skip_serializing_if = "Vec::is_empty")]
+    pub reported: Vec<String>,
 }
 
 /// A server's answer to how it would run a statement.

@@ -281,7 +281,7 @@ pub fn unit(metric: &str) -> &'static str {
         ("nopm", "NOPM"),
         ("tpm", "TPM"),
         ("_ms_", "ms"),
-        ("cpu_us_per_tx", "us"),
+        ("cpu_us_per_tx", "µs"),
         ("seconds", "s"),
         ("t_rw_s", "s"),
     ];

@@ -1,6 +1,6 @@
 //! The rule that a plan gives its verdicts by, and how early it can.
 
-use crate::format::{PlanRecord, RuleName};
+use crate::format::{MethodRecord, PlanRecord, RuleName};
 
 /// Longer lists of operations are screened; up to this many share the error.
 pub const OPERATIONS_WITH_JOINT_ERROR_MAX: usize = 20;
@@ -40,8 +40,28 @@ pub fn first_for_operations(plan: &PlanRecord, operations: usize) -> Option<u32>
     (first <= plan.method.blocks).then_some(first)
 }
 
+/// What each of several workloads and limits of a gate may spend of the error.
+pub fn gate_level(plan: &PlanRecord) -> f64 {
+    let limits = plan.gate.and_then(|gate| gate.latency).map_or(1, |_| 2);
+    (1.0 - plan.method.confidence) / (plan.workloads.len().max(1) * limits) as f64
+}
+
+/// The plan at the error rate of its gate, without its trials.
+pub fn at_gate_level(plan: &PlanRecord) -> PlanRecord {
+    let method = MethodRecord { confidence: 1.0 - gate_level(plan), ..plan.method.clone() };
+    PlanRecord { method, trials: Vec::new(), ..plan.clone() }
+}
+
+/// Blocks after which a candidate that equals the baseline passes a limit in nine of ten runs, where its ratio varies
+/// by `sd` from block to block.
+pub fn blocks_for_limit(plan: &PlanRecord, max_slowdown: f64, sd: f64) -> Option<u32> {
+    let strict = at_gate_level(plan);
+    let least = blocks_for(&strict, |plan| first_for_points(plan, 1))?;
+    Some(least.max(stats::blocks_needed(sd, max_slowdown, point_rule(&strict, 1).alpha) as u32))
+}
+
 /// What verdicts are about, as sentences have it.
-pub const POINTS: &str = "single points";
+pub const POINTS: &str = "single levels";
 pub const OPERATIONS: &str = "single operations";
 pub const STATEMENTS: &str = "single statements";
 
@@ -62,7 +82,7 @@ pub fn blocks_for(plan: &PlanRecord, first: impl Fn(&PlanRecord) -> Option<u32>)
     })
 }
 
-/// Why no single point or operation can have a verdict, and how many blocks it takes.
+/// Why no single level or operation can have a verdict, and how many blocks it takes.
 pub fn too_few(plan: &PlanRecord, count: usize, what: &str) -> String {
     let needed = blocks_for(plan, |plan| match what {
         POINTS => first_for_points(plan, count),

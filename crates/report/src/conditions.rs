@@ -118,7 +118,7 @@ pub fn twins(run: &RunRecord) -> Vec<String> {
             one.workload,
             point_text(&one.point),
             one.at.get(..10).unwrap_or(&one.at),
-            one.word,
+            one.verdict,
             one.ratio,
             one.low,
             one.high,

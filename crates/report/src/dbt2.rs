@@ -1,4 +1,4 @@
-//! DBT-2's table of response times: how articles before 2012 tell a TPC-C-derived run.
+//! DBT-2's table of response times, in which articles before 2012 show a TPC-C-derived run.
 //!
 //! Of a stored run, one table per contender and point: counts are the sums over its trials, averages
 //! those of all transactions, percentiles the mean of the trials' own. What must stay true: a Total
@@ -154,7 +154,7 @@ impl Stored {
         let method = &evidence.plan.method;
         let place = format!("{label} on `{}`, {}", cell.contender, point_text(&cell.point));
         if cell.trials_ok == 0 {
-            return format!("{place}: no trial to tell of\n\n");
+            return format!("{place}: no trial has figures\n\n");
         }
         let trials = wording::count(cell.trials_ok, "trial");
         let figures = Figures {

@@ -25,10 +25,25 @@ pub struct Section {
 }
 
 impl Section {
-    /// None where there is nothing to report.
+    /// None where there is nothing to report. A note that holds for several of its tables stands below the first.
     pub fn of(id: &'static str, title: &str, body: Vec<Block>) -> Option<Section> {
+        let body = without_repeated_notes(body, &mut Vec::new());
         (!body.is_empty()).then(|| Section { id, title: title.to_owned(), body })
     }
+}
+
+/// A note on the page alone does not stand for one that every format has.
+fn without_repeated_notes(body: Vec<Block>, seen: &mut Vec<Text>) -> Vec<Block> {
+    let kept = |block: Block| match block {
+        Block::Note(text) if seen.contains(&text) => None,
+        Block::Note(text) => {
+            seen.push(text.clone());
+            Some(Block::Note(text))
+        }
+        Block::OnPage(body) => Some(Block::OnPage(without_repeated_notes(body, &mut seen.clone()))),
+        other => Some(other),
+    };
+    body.into_iter().filter_map(kept).collect()
 }
 
 pub enum Block {
@@ -121,8 +136,8 @@ impl Text {
         Text(vec![Span::Plain(text.into())])
     }
 
-    pub fn verdict(word: Verdict, text: impl Into<String>) -> Text {
-        Text(vec![Span::Judgement(word.into(), text.into())])
+    pub fn verdict(verdict: Verdict, text: impl Into<String>) -> Text {
+        Text(vec![Span::Judgement(verdict.into(), text.into())])
     }
 
     /// With a remark behind it that matters less.
@@ -188,8 +203,8 @@ impl Tone {
 }
 
 impl From<Verdict> for Tone {
-    fn from(word: Verdict) -> Tone {
-        match word {
+    fn from(verdict: Verdict) -> Tone {
+        match verdict {
             Verdict::Faster => Tone::Faster,
             Verdict::Slower => Tone::Slower,
             Verdict::Mixed => Tone::Mixed,
@@ -297,6 +312,20 @@ impl Table {
 
     pub fn push(&mut self, kind: RowKind, cells: impl IntoIterator<Item = impl Into<Cell>>) {
         self.rows.push(Row { kind, cells: cells.into_iter().map(Into::into).collect() });
+    }
+
+    /// Without columns that have no value in any row.
+    pub fn without_empty_columns(mut self) -> Table {
+        let is_empty =
+            |column: usize| self.rows.iter().all(|row| ["", "-"].contains(&row.cells[column].text.raw().as_str()));
+        let kept: Vec<bool> = (0..self.columns.len()).map(|column| column == 0 || !is_empty(column)).collect();
+        fn keep<T>(list: &mut Vec<T>, kept: &[bool]) {
+            let mut kept = kept.iter();
+            list.retain(|_| kept.next().copied().unwrap_or(true));
+        }
+        keep(&mut self.columns, &kept);
+        self.rows.iter_mut().for_each(|row| keep(&mut row.cells, &kept));
+        self
     }
 
     /// With plain rows of such texts.

@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::*;
 use crate::render::html::{RECORDS_BEGIN, RECORDS_END, SCRIPT, STYLE};
 use fixtures::{
-    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, tell, tell_cause_test, tell_cores, tell_duel_of_a_search,
-    tell_ladder, tell_passes, tell_statements, tell_tpcc,
+    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, add_cause_test, cores_run, duel_after_search, ladder_run,
+    many_levels_run, many_passes_run, passes_run, quickstart_run, statements_run, stored_run, tpcc_run,
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
@@ -19,7 +19,7 @@ use record::format::{
 };
 
 fn evidence(story: &Story) -> Evidence {
-    evidence_of(tell(story))
+    evidence_of(stored_run(story))
 }
 
 pub fn evidence_of(stored: StoredRun) -> Evidence {
@@ -148,11 +148,15 @@ fn a_cause_stands_on_the_first_screen_only_when_there_is_one() {
 /// The first screens of all kinds of runs.
 fn screens() -> Vec<(&'static str, Evidence)> {
     let open_loop = || {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         (stored.plan.workloads[0].arrivals, stored.plan.workloads[0].rate) = (Some("poisson".into()), Some(500));
         stored
     };
     vec![
+        ("quickstart", evidence_of(quickstart_run(&Story::default()))),
+        ("a version duel", evidence(&Story::default())),
+        ("two workloads at 26 levels", evidence_of(many_levels_run(&Story::default()))),
+        ("sql-bench with 86 operations", evidence_of(many_passes_run(&Story::default()))),
         ("a run with failures", troubled()),
         ("the full method", full_method()),
         ("mixed", evidence(&Story { ratios: [1.10, 1.06, 0.94, 0.85], ..Story::default() })),
@@ -160,10 +164,10 @@ fn screens() -> Vec<(&'static str, Evidence)> {
         ("one block", evidence(&Story { blocks: 1, ..Story::default() })),
         ("three contenders", three_contenders()),
         ("an open loop", evidence_of(open_loop())),
-        ("a ladder", evidence_of(tell_ladder(&Story::default(), PLANTED))),
-        ("cores", evidence_of(tell_cores(&Story::default()))),
-        ("passes", evidence_of(tell_passes(&Story::default()))),
-        ("TPC-C", evidence_of(tell_tpcc(&Story::default()))),
+        ("a ladder", evidence_of(ladder_run(&Story::default(), PLANTED))),
+        ("cores", evidence_of(cores_run(&Story::default()))),
+        ("passes", evidence_of(passes_run(&Story::default()))),
+        ("TPC-C", evidence_of(tpcc_run(&Story::default()))),
         ("a gate", crate::sections::gate::tests::limited(0.95, 0.03)),
     ]
 }
@@ -188,7 +192,7 @@ fn the_first_screen_fits_terminals_of_every_width() {
 
 #[test]
 fn the_reports_of_a_tpcc_run_are_as_stored() {
-    let evidence = evidence_of(tell_tpcc(&Story::default()));
+    let evidence = evidence_of(tpcc_run(&Story::default()));
     let reports: [(&str, &dyn Report); 4] = [
         ("txt", &text::Text),
         ("html", &page::Html),
@@ -202,7 +206,7 @@ fn the_reports_of_a_tpcc_run_are_as_stored() {
 
 #[test]
 fn every_report_of_a_tpcc_run_tells_new_orders_a_minute() {
-    let evidence = evidence_of(tell_tpcc(&Story::default()));
+    let evidence = evidence_of(tpcc_run(&Story::default()));
     for (format, told) in [
         ("text", "NOPM"),
         ("html", "NOPM"),
@@ -218,13 +222,13 @@ fn every_report_of_a_tpcc_run_tells_new_orders_a_minute() {
 
 #[test]
 fn the_text_of_a_ladder_is_as_stored() {
-    let evidence = evidence_of(tell_ladder(&Story::default(), PLANTED));
+    let evidence = evidence_of(ladder_run(&Story::default(), PLANTED));
     check("ladder.txt", &text::Text.write(&evidence, &Options::default()).unwrap());
 }
 
 #[test]
 fn a_page_draws_every_step_and_escapes_its_name() {
-    let mut stored = tell_ladder(&Story::default(), INDEPENDENT);
+    let mut stored = ladder_run(&Story::default(), INDEPENDENT);
     stored.run.decisions.push(DecisionRecord::refused(FLUSH, "no setting <script>".into()));
     let evidence = evidence_of(stored);
     let page = page::Html.write(&evidence, &Options::default()).unwrap();
@@ -266,10 +270,10 @@ fn every_json_report_follows_the_published_schema() {
 }
 
 fn json_stories() -> Vec<Evidence> {
-    let ladder = tell_ladder(&Story::default(), PLANTED);
-    let search = tell_duel_of_a_search(&Story::default());
-    let statements = tell_statements(&Story::default());
-    let stories = [ladder, tell_passes(&Story::default()), statements, tell_cores(&Story::default()), search];
+    let ladder = ladder_run(&Story::default(), PLANTED);
+    let search = duel_after_search(&Story::default());
+    let statements = statements_run(&Story::default());
+    let stories = [ladder, passes_run(&Story::default()), statements, cores_run(&Story::default()), search];
     stories.into_iter().map(evidence_of).chain([troubled(), full_method()]).collect()
 }
 
@@ -286,13 +290,13 @@ fn no_key_of_the_json_report_stands_twice_in_one_object() {
 /// Two workloads in one run, the second the made-up one under another label.
 #[test]
 fn several_workloads_are_summed_up_in_one_table() {
-    let (mut stored, tpcc) = (tell(&Story::default()), tell_tpcc(&Story::default()));
+    let (mut stored, tpcc) = (stored_run(&Story::default()), tpcc_run(&Story::default()));
     stored.plan.workloads.extend(tpcc.plan.workloads);
     stored.plan.trials.extend(tpcc.plan.trials);
     stored.trials.extend(tpcc.trials);
     let text = text::Text.write(&evidence_of(stored), &Options::default()).unwrap();
     let row = |workload: &str| text.lines().find(|line| line.trim_start().starts_with(workload)).unwrap_or_default();
-    assert!(text.contains("workload          contender"), "{text}");
+    assert!(text.contains("workload                  5.5   5.6 <b>&tuned   ratio"), "{text}");
     assert!(row("oltp_read_write   ").contains(" tps ") && row("tpcc   ").contains(" NOPM "), "{text}");
 }
 
@@ -303,7 +307,7 @@ fn a_run_that_has_just_begun_can_be_told_in_every_form() {
     evidence.run.ended_by = None;
     evidence.run.contenders.clear();
     for trials in [0, 1, 3] {
-        let first = tell(&Story::default()).trials.into_iter().take(trials).collect();
+        let first = stored_run(&Story::default()).trials.into_iter().take(trials).collect();
         evidence.trials = StoredTrials::new(first, None);
         evidence.conclusions =
             conclude_with_seconds(&evidence.plan, &evidence.run, evidence.trials.measured(), &evidence.series);
@@ -344,8 +348,8 @@ fn the_page_needs_nothing_from_outside_and_escapes_what_it_is_given() {
 fn the_same_records_make_the_same_bytes_in_every_form_and_out_of_the_page_again() {
     let (first, second) = (full_method(), full_method());
     for report in REPORTS {
-        let tell = |evidence| report.write(evidence, &Options::default()).unwrap();
-        assert!(tell(&first) == tell(&second), "{}", report.name());
+        let written = |evidence| report.write(evidence, &Options::default()).unwrap();
+        assert!(written(&first) == written(&second), "{}", report.name());
     }
     let page = page::Html.write(&first, &Options::default()).unwrap();
     let again = Evidence::of_page(&page).unwrap();
@@ -354,9 +358,9 @@ fn the_same_records_make_the_same_bytes_in_every_form_and_out_of_the_page_again(
     assert!(Evidence::of_page("<html></html>").unwrap_err().to_string().contains("no report of dbduel"));
 }
 
-/// Trials of half a minute under all steps of the method, with everything that a report may have to tell.
+/// Trials of half a minute under all steps of the method, with everything that a report may show.
 pub fn full_method() -> Evidence {
-    let mut stored = tell(&Story { blocks: 10, trouble: true, spread: 0.02, ..Story::default() });
+    let mut stored = stored_run(&Story { blocks: 10, trouble: true, spread: 0.02, ..Story::default() });
     stored.plan.method.preset = "standard".into();
     stored.plan.method.left_out.clear();
     (stored.plan.method.duration_s, stored.plan.method.warmup_s) = (30.0, 30.0);
@@ -536,7 +540,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
     }
     stored.run.decisions.push(DecisionRecord::warm_up(&workload, 1, 150.0, DecisionRecord::PILOT));
     tell_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);
-    contrasts(&workload).iter().for_each(|test| tell_cause_test(stored, test));
+    contrasts(&workload).iter().for_each(|test| add_cause_test(stored, test));
     stored.run.twins = vec![AaRecord {
         at: "2031-04-30T08:00:00Z".into(),
         plan_hash: "ab".repeat(32),
@@ -547,7 +551,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
         arrangement: None,
         point,
         blocks: 20,
-        word: "no difference shown".into(),
+        verdict: "no difference shown".into(),
         ratio: 1.001,
         low: 0.996,
         high: 1.006,
@@ -627,7 +631,7 @@ fn what_was_observed_is_drawn_by_the_second_and_lies_in_the_page() {
 
 #[test]
 fn an_unsteady_run_claims_its_first_seconds_only() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     stored.plan.method.left_out.clear();
     for trial in &mut stored.trials {
         trial.metrics.insert("half_log_ratio".into(), -0.06 - 0.001 * f64::from(trial.block));
@@ -641,7 +645,7 @@ fn an_unsteady_run_claims_its_first_seconds_only() {
 
 #[test]
 fn a_run_of_passes_is_told_by_program_and_operation() {
-    let mut evidence = evidence_of(tell_passes(&Story::default()));
+    let mut evidence = evidence_of(passes_run(&Story::default()));
     evidence.series.clear();
     evidence.conclusions =
         conclude_with_seconds(&evidence.plan, &evidence.run, evidence.trials.measured(), &evidence.series);
@@ -656,11 +660,14 @@ fn a_run_of_passes_is_told_by_program_and_operation() {
 
 #[test]
 fn a_run_of_scripts_is_reported_statement_by_statement() {
-    let evidence = evidence_of(tell_statements(&Story::default()));
-    for name in ["text", "html", "markdown"] {
-        let extension = if name == "text" { "txt" } else { name };
+    let evidence = evidence_of(statements_run(&Story::default()));
+    for (name, extension) in [("text", "txt"), ("markdown", "markdown")] {
         check(&format!("statements.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
     }
+    // The other sections of the page are those of other runs.
+    let page = find("html").unwrap().write(&evidence, &Options::default()).unwrap();
+    let (_, section) = page.split_once("<section id=\"operations\">").unwrap();
+    check("statements.section", section.split_once("</section>").unwrap().0);
     let json: serde_json::Value =
         serde_json::from_str(&find("json").unwrap().write(&evidence, &Options::default()).unwrap()).unwrap();
     let text = json.to_string();
@@ -669,12 +676,12 @@ fn a_run_of_scripts_is_reported_statement_by_statement() {
 
 #[test]
 fn a_sweep_of_cores_is_told_at_the_best_clients_of_each() {
-    let first = evidence_of(tell_cores(&Story { blocks: 1, ..Story::default() }));
+    let first = evidence_of(cores_run(&Story { blocks: 1, ..Story::default() }));
     for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
         let said = report.write(&first, &Options::default()).unwrap();
         assert!(said.contains("Two complete blocks are the least"), "{said}");
     }
-    let evidence = evidence_of(tell_cores(&Story::default()));
+    let evidence = evidence_of(cores_run(&Story::default()));
     for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
         let extension = if report.name() == "text" { "txt" } else { report.name() };
         check(&format!("cores.{extension}"), &report.write(&evidence, &Options::default()).unwrap());
@@ -696,7 +703,7 @@ fn results_side_by_side_have_ratios_and_never_a_word() {
     let faster = Story { ratios: [1.5; 4], ..Story::default() };
     let runs = compare::runs(["first", "second"], [&evidence(&Story::default()), &evidence(&faster)]);
     check("compare.txt", &runs);
-    let passes = sqlbench::columns(&evidence_of(tell_passes(&Story::default())));
+    let passes = sqlbench::columns(&evidence_of(passes_run(&Story::default())));
     let columns = compare::columns(&passes, &sqlbench::Layout::default());
     assert!(columns.contains("Totals of the 22 operations that all columns have"), "{columns}");
     assert!(columns.contains("not compared of 5.5") && columns.contains("select_03, select_04"), "{columns}");
@@ -706,7 +713,7 @@ fn results_side_by_side_have_ratios_and_never_a_word() {
         let told = text.lines().filter(|line| line.contains('x') && !line.contains("above 1 is better"));
         assert!(told.clone().count() > 0 && told.into_iter().all(|line| !words.iter().any(|word| line.contains(word))));
     }
-    let other = compare::runs(["first", "second"], [&evidence(&faster), &evidence_of(tell_passes(&faster))]);
+    let other = compare::runs(["first", "second"], [&evidence(&faster), &evidence_of(passes_run(&faster))]);
     assert!(other.contains("share no workload"), "{other}");
 }
 
@@ -751,12 +758,15 @@ fn tables_fit_a_terminal_of_a_hundred_columns() {
 
 #[test]
 fn a_search_is_told_beside_its_duel_and_has_no_verdict_of_its_own() {
-    let duel = evidence_of(tell_duel_of_a_search(&Story::default()));
+    let duel = evidence_of(duel_after_search(&Story::default()));
     let plain = Options::default();
     let text = text::Text.write(&duel, &plain).unwrap();
-    for part in
-        ["is 11 % slower than", "The search over settings", "c1: innodb_log_file_size = 1G", "out at once: it said"]
-    {
+    for part in [
+        "is 11 % slower than",
+        "The search over settings",
+        "c1: innodb_log_file_size = 1G",
+        "dropped at the start: it said",
+    ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     let page = page::Html.write(&duel, &plain).unwrap();
@@ -765,7 +775,7 @@ fn a_search_is_told_beside_its_duel_and_has_no_verdict_of_its_own() {
     let json: serde_json::Value = serde_json::from_str(&json::Json.write(&duel, &plain).unwrap()).unwrap();
     assert_eq!(json["search"]["outcome"]["winner"], "c1");
 
-    let mut alone = tell_duel_of_a_search(&Story::default());
+    let mut alone = duel_after_search(&Story::default());
     alone.run.search.as_mut().unwrap().run = None;
     let alone = evidence_of(alone);
     let text = text::Text.write(&alone, &plain).unwrap();
@@ -824,7 +834,7 @@ fn every_candidate_gets_a_verdict_of_its_own() {
 #[test]
 fn what_was_looked_into_is_drawn_and_comes_out_of_its_page_again() {
     let evidence = {
-        let mut evidence = evidence_of(tell(&Story::default()));
+        let mut evidence = evidence_of(stored_run(&Story::default()));
         evidence.profiles = sections::profile::tests::profiled();
         evidence
     };
@@ -841,7 +851,7 @@ fn what_was_looked_into_is_drawn_and_comes_out_of_its_page_again() {
 
 #[test]
 fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_number() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     let last = Point::from([("clients".to_owned(), 64)]);
     stored.trials.retain(|trial| trial.contender != CANDIDATE || trial.point != last);
     stored.run.decisions.push(DecisionRecord {
@@ -865,7 +875,7 @@ fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_numbe
         assert!((value / expected - 1.0).abs() < 1e-9, "{value} {expected}");
     }
     let text = text::Text.write(&evidence, &Options::default()).unwrap();
-    assert!(text.lines().any(|line| line.trim_start().starts_with("3 of 4 points ")), "{text}");
-    let in_summary = text.lines().filter(|line| line.contains("(3 of 4 points)"));
+    assert!(text.lines().any(|line| line.trim_start().starts_with("3 of 4 levels ")), "{text}");
+    let in_summary = text.lines().filter(|line| line.contains("(3 of 4 levels)"));
     assert_eq!(in_summary.count(), 2, "a row for each workload: {text}");
 }

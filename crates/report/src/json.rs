@@ -14,7 +14,7 @@ use stats::{Interval, UslFit};
 use analysis::differences::{Difference, drifts};
 use analysis::durability::Durability;
 use analysis::gate::Gate;
-use analysis::latency_windows::{Told, windows};
+use analysis::latency_windows::{WindowFigures, windows};
 use analysis::{
     Cause, Comparison, Estimate, Finding, HeadToHead, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions,
 };
@@ -183,7 +183,7 @@ struct Trial<'a> {
     metrics: &'a BTreeMap<String, f64>,
     /// Absent in runs that kept none, and in passes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    windows: Vec<Told>,
+    windows: Vec<WindowFigures>,
 }
 
 /// What is known of a candidate beside its comparisons.
@@ -303,7 +303,7 @@ impl<'a> Document<'a> {
             findings: findings(evidence),
             durability: &conclusions.durability,
             gate: evidence.gate(),
-            aa: evidence.twins(),
+            aa: evidence.aa_records(),
             search: evidence.run.search.as_ref(),
             notes: note.iter().map(String::as_str).collect(),
         }

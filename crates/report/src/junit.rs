@@ -113,7 +113,7 @@ fn attribute(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::golden::evidence_of;
-    use fixtures::{CANDIDATE, StoredRun, Story, tell};
+    use fixtures::{CANDIDATE, StoredRun, Story, stored_run};
     use record::format::gate::GateRecord;
 
     fn written(stored: StoredRun) -> String {
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn each_condition_is_a_case_and_the_suite_counts_them() {
-        let xml = written(tell(&Story { ratios: [1.2, 1.2, 1.2, 0.8], ..Story::default() }));
+        let xml = written(stored_run(&Story { ratios: [1.2, 1.2, 1.2, 0.8], ..Story::default() }));
         let (cases, failures) = (elements(&xml, "testcase"), elements(&xml, "failure"));
         assert_eq!((cases.len(), failures.len()), (5, 1), "{xml}");
         assert_eq!(failures[0][0], ("type".to_owned(), "slower".to_owned()));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn what_is_not_decided_is_an_error_and_at_a_level_alone_skipped() {
-        let open = || tell(&Story { ratios: [1.0; 4], spread: 0.06, ..Story::default() });
+        let open = || stored_run(&Story { ratios: [1.0; 4], spread: 0.06, ..Story::default() });
         let xml = written(open());
         assert_eq!((elements(&xml, "error").len(), elements(&xml, "skipped").len()), (1, 4), "{xml}");
         let mut stored = open();
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn names_stay_text_and_labels_are_properties() {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         stored.run.labels = [("commit".to_owned(), "\"<&'\u{1}\n]]>".to_owned())].into();
         let xml = written(stored);
         let properties = elements(&xml, "property");

@@ -6,7 +6,7 @@
 use analysis::Kind;
 use record::format::KindRecord;
 
-use super::wording::{number, percent};
+use super::wording::{integer, number, percent};
 
 /// Columns of the rows below.
 pub const COLUMNS: [&str; 7] = ["type", "ended", "rolled back", "failed", "retries", "mean ms", "p90 ms"];
@@ -23,15 +23,15 @@ fn row(of: &KindRecord, kind: &Kind) -> [String; 8] {
     let ended = kind.committed + kind.rolled_back;
     let rolled_back = match kind.rolled_back {
         0 => "0".to_owned(),
-        count => format!("{count} ({})", percent(count as f64 / ended as f64)),
+        count => format!("{} ({})", integer(count), percent(count as f64 / ended as f64)),
     };
     let ms = |value: Option<f64>| value.map_or("-".to_owned(), number);
     [
         of.title.clone(),
-        ended.to_string(),
+        integer(ended),
         rolled_back,
-        kind.failed.to_string(),
-        kind.retries.to_string(),
+        integer(kind.failed),
+        integer(kind.retries),
         ms(kind.latency_ms_avg),
         ms(kind.latency_ms_p90),
         of.p90_limit_s.map_or("-".to_owned(), |limit_s| limit(limit_s, kind)),
@@ -43,9 +43,9 @@ fn limit(limit_s: f64, kind: &Kind) -> String {
     let all = kind.committed + kind.rolled_back + kind.failed;
     let too_many_failed = kind.failed as f64 > 0.1 * all as f64;
     match kind.latency_ms_p90 {
-        Some(p90_ms) if p90_ms <= limit_s * 1e3 && !too_many_failed => format!("{limit_s} s OK"),
-        Some(_) => format!("{limit_s} s NG"),
-        None if too_many_failed => format!("{limit_s} s NG"),
+        Some(p90_ms) if p90_ms <= limit_s * 1e3 && !too_many_failed => format!("{limit_s} s met"),
+        Some(_) => format!("{limit_s} s missed"),
+        None if too_many_failed => format!("{limit_s} s missed"),
         None => "-".to_owned(),
     }
 }
@@ -87,7 +87,7 @@ mod tests {
             ],
         );
         let told: Vec<(&str, &str)> = rows.iter().map(|row| (row[0].as_str(), row[7].as_str())).collect();
-        assert_eq!(told, [("New-Order", "5 s NG"), ("Delivery", "-"), ("Stock-Level", "20 s OK")]);
+        assert_eq!(told, [("New-Order", "5 s missed"), ("Delivery", "-"), ("Stock-Level", "20 s met")]);
         assert_eq!((rows[0][1].as_str(), rows[0][2].as_str()), ("100", "1 (1 %)"));
     }
 
@@ -95,11 +95,11 @@ mod tests {
     fn what_was_queued_has_eighty_seconds_and_counts_against_them_when_nobody_ran_it() {
         let deferred = |p90_ms, failed| Kind { failed, ..kind("deferred_delivery", p90_ms) };
         let verdict = |of: Kind| rows(&TYPES.map(declared), &[of])[0][7].clone();
-        assert_eq!(verdict(deferred(79_000.0, 11)), "80 s OK");
-        assert_eq!(verdict(deferred(79_000.0, 12)), "80 s NG");
-        assert_eq!(verdict(deferred(81_000.0, 0)), "80 s NG");
+        assert_eq!(verdict(deferred(79_000.0, 11)), "80 s met");
+        assert_eq!(verdict(deferred(79_000.0, 12)), "80 s missed");
+        assert_eq!(verdict(deferred(81_000.0, 0)), "80 s missed");
         let never = Kind { name: "deferred_delivery".into(), failed: 3, ..Kind::default() };
-        assert_eq!(verdict(never), "80 s NG");
+        assert_eq!(verdict(never), "80 s missed");
     }
 
     #[test]

@@ -108,8 +108,8 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// What a run of twins has shown, by workload and point; nothing for any other run.
-    pub fn twins(&self) -> Vec<AaRecord> {
+    /// What an A/A test has shown, by workload and point; nothing for any other run.
+    pub fn aa_records(&self) -> Vec<AaRecord> {
         records(&self.plan, &self.run, self.trials.measured(), &self.series, &self.conclusions)
     }
 

@@ -7,7 +7,7 @@ use super::Evidence;
 use super::sentences::causes::setting;
 use super::wording::number;
 
-pub const HEADING: [&str; 7] = ["trial", "purpose", "contender", "workload", "point", "block", "outcome"];
+pub const HEADING: [&str; 7] = ["trial", "purpose", "contender", "workload", "level", "block", "outcome"];
 pub const ABOUT: &str = "Trials beside the plan. Their throughput is part of no comparison.";
 
 /// A row for each stored trial, then one for each set of trials that was due and not run.

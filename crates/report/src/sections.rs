@@ -94,3 +94,15 @@ fn stopped(lines: Vec<String>) -> Vec<String> {
     let full_stop = |line: String| if line.ends_with(['.', ':', '?', '!']) { line } else { line + "." };
     lines.into_iter().map(full_stop).collect()
 }
+
+/// A title; one that begins with a unit or a quantile (`tps`, `p95`) stays as it is.
+fn as_title(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default();
+    let is_word = first.len() > 3 && first.bytes().all(|letter| letter.is_ascii_lowercase());
+    if is_word { capitalised(text) } else { text.to_owned() }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

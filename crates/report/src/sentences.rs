@@ -24,29 +24,3 @@ pub struct Said {
 pub fn one_line(message: &str) -> String {
     message.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
-
-/// Three significant digits.
-fn figure(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        size if size >= 100.0 => format!("{value:.0}"),
-        size => {
-            let digits = (2 - size.log10().floor() as i32).clamp(0, 6) as usize;
-            format!("{value:.digits$}")
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::figure;
-
-    #[test]
-    fn figures_have_three_digits() {
-        for (value, expected) in
-            [(0.0, "0"), (1234.5, "1234"), (12.345, "12.3"), (0.012345, "0.0123"), (-0.5, "-0.500")]
-        {
-            assert_eq!(figure(value), expected);
-        }
-    }
-}

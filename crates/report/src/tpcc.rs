@@ -3,7 +3,7 @@
 //!
 //! Pure formatting, for stored runs and for single ones.
 
-use super::wording::{number, percent};
+use super::wording::{integer, number};
 
 /// New-Orders a minute and warehouse that ten terminals reach when the server answers at once.
 const NOPM_PER_WAREHOUSE_MAX: f64 = 12.86;
@@ -28,9 +28,9 @@ pub fn skipped_deliveries(metric: impl Fn(&str) -> Option<f64>) -> Option<String
     let skipped = metric("skipped_districts").filter(|skipped| *skipped > 0.0 || deferred.is_some())?;
     let deliveries = deferred.or_else(|| metric("delivery.committed")).unwrap_or(0.0);
     let allowed = (SKIPPED_SHARE_MAX * deliveries).max(1.0);
-    let verdict = if skipped <= allowed { "OK" } else { "NG" };
+    let verdict = if skipped <= allowed { "kept" } else { "exceeded" };
     Some(format!(
-        "Deliveries found no order in {} districts; {} are allowed for {} deliveries: {verdict}",
+        "Deliveries found no order in {} districts; {} are allowed for {} deliveries: limit {verdict}",
         number(skipped),
         number(allowed),
         number(deliveries)
@@ -45,8 +45,9 @@ pub fn efficiency(nopm_per_warehouse: f64) -> String {
         _ => "",
     };
     format!(
-        "{nopm_per_warehouse:.2} NOPM per warehouse of the {NOPM_PER_WAREHOUSE_MAX} that think times allow ({}{remark})",
-        percent(nopm_per_warehouse / NOPM_PER_WAREHOUSE_MAX)
+        "{} NOPM per warehouse of the {NOPM_PER_WAREHOUSE_MAX} that think times allow ({} %{remark})",
+        number(nopm_per_warehouse),
+        integer((100.0 * nopm_per_warehouse / NOPM_PER_WAREHOUSE_MAX).round() as u64)
     )
 }
 
@@ -63,14 +64,14 @@ mod tests {
                 "delivery.committed" => Some(1000.0),
                 _ => None,
             });
-            assert_eq!(told.as_deref().map(|told| &told[told.len() - 2..]), expected, "{told:?}");
+            assert_eq!(told.as_deref().map(|told| told.rsplit(' ').next().unwrap()), expected, "{told:?}");
         };
         check(0.0, None, None);
-        check(0.0, Some(7.0), Some("OK"));
-        check(10.0, None, Some("OK"));
-        check(11.0, None, Some("NG"));
-        check(1.0, Some(7.0), Some("OK"));
-        check(2.0, Some(7.0), Some("NG"));
+        check(0.0, Some(7.0), Some("kept"));
+        check(10.0, None, Some("kept"));
+        check(11.0, None, Some("exceeded"));
+        check(1.0, Some(7.0), Some("kept"));
+        check(2.0, Some(7.0), Some("exceeded"));
     }
 
     #[test]

@@ -1,13 +1,15 @@
-//! What a run says of one candidate, in sentences.
+//! The verdict on one candidate, in sentences.
 //!
 //! The candidate is the subject; a factor or a percentage, never both; the interval follows.
 
-use analysis::{Caveat, Comparison, HeadToHead, MetricComparison, Verdict, WorkloadConclusions, less_is_better};
+use analysis::{
+    Caveat, Comparison, HeadToHead, MetricComparison, PartKind, Verdict, WorkloadConclusions, less_is_better,
+};
 use record::format::figures::fixed;
 use record::format::{PlanRecord, Point, point_text};
 use record::rule;
 
-use super::wording::{joined, number, percent};
+use super::wording::{self, joined, number, percent};
 use super::{Evidence, sentences as told};
 
 /// From this factor on a factor is easier to read than a percentage.
@@ -25,10 +27,27 @@ pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Hea
     let is_led = latency.is_some();
     let first = latency.unwrap_or_else(|| throughput(plan, workload, duel));
     let cost = workload.decided_by_cost(duel).filter(|_| !is_led);
-    let rest = [deferring(duel), cost.map(|cost| cost_of(plan, cost)), durability(duel)];
+    let rest = [operations(duel), deferring(duel), cost.map(|cost| cost_of(plan, cost)), durability(duel)];
     let several = evidence.conclusions.workloads.len() > 1;
     let first = if several { format!("{}: {first}", workload.workload) } else { first };
     std::iter::once(first).chain(rest.into_iter().flatten()).collect()
+}
+
+/// `Of 84 operations 42 are slower and 42 are not decided.`
+fn operations(duel: &HeadToHead) -> Option<String> {
+    let parts = duel.parts.as_ref().filter(|parts| !parts.operations.is_empty())?;
+    let noun = if parts.kind == PartKind::Statement { "statement" } else { "operation" };
+    let verdicts = [
+        (Verdict::Faster, "faster"),
+        (Verdict::Slower, "slower"),
+        (Verdict::NoDifferenceShown, "the same within the margin"),
+        (Verdict::Inconclusive, "not decided"),
+    ];
+    let counted = verdicts.iter().filter_map(|(verdict, text)| {
+        let all = parts.operations.iter().filter(|part| part.comparison.verdict == *verdict).count();
+        (all > 0).then(|| format!("{all} {} {text}", if all == 1 { "is" } else { "are" }))
+    });
+    Some(format!("Of {} {}.", wording::count(parts.operations.len(), noun), joined(counted.collect())))
 }
 
 /// Of the metric that verdicts come from.
@@ -38,7 +57,7 @@ pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Head
     if let Some(missing) = too_few(plan, overall) {
         return missing;
     }
-    match overall.word {
+    match overall.verdict {
         Verdict::Faster | Verdict::Slower => {
             let place = place(workload, overall);
             format!("{}{}.", pair.difference(overall, &place), but_slower(duel))
@@ -103,7 +122,7 @@ impl Pair {
     }
 }
 
-/// `6.4 %`; several times as fast is told as such.
+/// `6.4 %`; from 200 % on with thousands set apart.
 fn share_of(ratio: f64) -> String {
     if ratio >= 3.0 { format!("{} %", number((ratio - 1.0) * 100.0)) } else { percent((ratio - 1.0).abs()) }
 }
@@ -116,7 +135,11 @@ fn signed(share: f64) -> String {
 /// ` (95 % CI 3.0–3.6)`
 fn factors(comparison: &Comparison) -> String {
     let bounds = comparison.low.zip(comparison.high);
-    let text = |(low, high): (f64, f64)| format!(" ({} CI {low:.1}–{high:.1})", percent(comparison.confidence));
+    let text = |(low, high): (f64, f64)| {
+        // With a digit more where both ends would read the same.
+        let digits = if fixed(low, 1) == fixed(high, 1) { 2 } else { 1 };
+        format!(" ({} CI {low:.digits$}–{high:.digits$})", percent(comparison.confidence))
+    };
     bounds.map_or(String::new(), text)
 }
 
@@ -145,23 +168,26 @@ fn apart(from: String, to: String, shares: [f64; 2]) -> (String, String) {
 /// `No verdict: 3 of the 8 blocks that a verdict needs.`
 fn too_few(plan: &PlanRecord, overall: &Comparison) -> Option<String> {
     let needed = rule::blocks_for(plan, |plan| rule::first_for_points(plan, 1))?;
-    let is_short = overall.word == Verdict::Inconclusive && overall.blocks < needed as usize;
-    is_short.then(|| format!("No verdict: {} of the {needed} blocks that a verdict needs.", overall.blocks))
+    let is_short = overall.verdict == Verdict::Inconclusive && overall.blocks < needed as usize;
+    let missing = (plan.method.blocks as usize).saturating_sub(overall.blocks);
+    let failed = overall.caveats.contains(&Caveat::FailedTrials) && plan.method.blocks >= needed;
+    let failed = if failed { format!(" In the other {missing} a trial failed.") } else { String::new() };
+    is_short.then(|| format!("No verdict: {} of the {needed} blocks that a verdict needs.{failed}", overall.blocks))
 }
 
 fn place(workload: &WorkloadConclusions, overall: &Comparison) -> String {
     match workload.points.as_slice() {
         [only] if only.is_empty() => String::new(),
         [only] => format!(" at {}", point_text(only)),
-        points if overall.points < points.len() => format!(" over {} of {} points", overall.points, points.len()),
+        points if overall.points < points.len() => format!(" over {} of {} load levels", overall.points, points.len()),
         _ => String::new(),
     }
 }
 
 /// `, but 3 % slower at 64 clients (95 % CI 1–5 %)`: what a verdict about all points together would hide.
 fn but_slower(duel: &HeadToHead) -> String {
-    let slower: Vec<&Comparison> = duel.points.iter().filter(|point| point.word == Verdict::Slower).collect();
-    if slower.is_empty() || duel.points.len() < 2 || duel.overall.word == Verdict::Slower {
+    let slower: Vec<&Comparison> = duel.points.iter().filter(|point| point.verdict == Verdict::Slower).collect();
+    if slower.is_empty() || duel.points.len() < 2 || duel.overall.verdict == Verdict::Slower {
         return String::new();
     }
     let but = if duel.overall.ratio.is_some_and(|ratio| ratio < 1.0) { "and" } else { "but" };
@@ -196,7 +222,7 @@ pub fn places<'a>(points: impl Iterator<Item = &'a Point>) -> String {
 
 /// `` `B` is up to 10 % faster at 1 and 4 clients (…), but up to 15 % slower at 16 clients (…)``
 fn mixed(pair: &Pair, duel: &HeadToHead) -> String {
-    let with = |word: Verdict| duel.points.iter().filter(|point| point.word == word).collect::<Vec<_>>();
+    let with = |word: Verdict| duel.points.iter().filter(|point| point.verdict == word).collect::<Vec<_>>();
     format!(
         "{} against {} is {}, but {}.",
         pair.candidate,
@@ -274,7 +300,7 @@ fn latency_led(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &HeadToH
     let bounds = overall.low.zip(overall.high).map(|(low, high)| (1.0 / high, 1.0 / low));
     let bounds =
         bounds.map_or(String::new(), |(low, high)| format!(", {} CI {low:.2}–{high:.2}", percent(overall.confidence)));
-    let decided = match overall.word {
+    let decided = match overall.verdict {
         Verdict::Inconclusive => " This is not decided.",
         _ => "",
     };
@@ -327,9 +353,9 @@ pub fn deferring(duel: &HeadToHead) -> Option<String> {
     let place = first.point.as_ref().map_or(String::new(), |point| format!(" at {}", point_text(point)));
     Some(format!(
         "`{leader}` leads{place} only until its deferred work (unflushed pages, unchecked WAL) is done: then `{other}` is \
-         ahead (ratio {:.3} instead of {:.3}{}).",
-        first.adjusted,
-        first.ratio,
+         ahead (ratio {} instead of {}{}).",
+        wording::ratio_text(first.adjusted),
+        wording::ratio_text(first.ratio),
         if first.is_shown { "" } else { "; not shown beyond chance" }
     ))
 }
@@ -346,7 +372,7 @@ fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
         let (from, to) = apart(percent(from), percent(to), [from, to]);
         format!("{}–{to}", from.trim_end_matches(" %"))
     };
-    let verdict = match comparison.word {
+    let verdict = match comparison.verdict {
         Verdict::Slower if needed >= FACTOR_MIN => {
             format!(
                 "{} needs {needed:.1}x as much as {} ({level} CI {low:.1}–{high:.1})",
@@ -354,7 +380,7 @@ fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
             )
         }
         Verdict::Slower | Verdict::Faster => {
-            let (more, from, to) = match comparison.word {
+            let (more, from, to) = match comparison.verdict {
                 Verdict::Slower => ("more", low - 1.0, high - 1.0),
                 _ => ("less", 1.0 - high, 1.0 - low),
             };
@@ -377,13 +403,13 @@ fn cost_of(plan: &PlanRecord, comparison: &Comparison) -> String {
 mod tests {
     use super::*;
     use analysis::conclude;
-    use fixtures::{Story, tell};
+    use fixtures::{Story, stored_run};
 
     #[test]
     fn more_blocks_than_a_file_can_ask_for_are_no_advice() {
         let told = told(|_, workload| {
             let duel = &mut workload.duels[0];
-            duel.overall.word = Verdict::Inconclusive;
+            duel.overall.verdict = Verdict::Inconclusive;
             duel.spread.blocks_needed = Some([90_000, 20_000, 7_002]);
         });
         assert!(
@@ -396,7 +422,7 @@ mod tests {
 
     /// The made-up run under plain names, with what a test changes of its conclusions.
     fn told(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Vec<String> {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         let mut conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         change(&mut stored.plan, &mut conclusions.workloads[0]);
         let evidence = Evidence {
@@ -417,7 +443,7 @@ mod tests {
     }
 
     fn set(comparison: &mut Comparison, word: Verdict, ratio: f64, low: f64, high: f64) {
-        (comparison.word, comparison.ratio, comparison.low, comparison.high) =
+        (comparison.verdict, comparison.ratio, comparison.low, comparison.high) =
             (word, Some(ratio), Some(low), Some(high));
     }
 
@@ -470,7 +496,7 @@ mod tests {
         let check = |word: Verdict, needs: [f64; 3], expected: &str| {
             let sentences = told(|_, workload| {
                 let duel = &mut workload.duels[0];
-                duel.overall.word = Verdict::Inconclusive;
+                duel.overall.verdict = Verdict::Inconclusive;
                 let cost = duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap();
                 let [needed, low, high] = needs.map(|needs| 1.0 / needs);
                 set(&mut cost.overall, word, needed, high, low);
@@ -488,7 +514,7 @@ mod tests {
     #[test]
     fn too_few_blocks_are_counted() {
         let sentences = told(|_, workload| {
-            (workload.duels[0].overall.word, workload.duels[0].overall.blocks) = (Verdict::Inconclusive, 3);
+            (workload.duels[0].overall.verdict, workload.duels[0].overall.blocks) = (Verdict::Inconclusive, 3);
         });
         assert_eq!(sentences[0], "No verdict: 3 of the 8 blocks that a verdict needs.");
     }
@@ -505,9 +531,9 @@ mod tests {
         assert_eq!(sentences[0], expected);
         let mixed = told(|_, workload| {
             let duel = &mut workload.duels[0];
-            duel.overall.word = Verdict::Mixed;
+            duel.overall.verdict = Verdict::Mixed;
             set(&mut duel.points[0], Verdict::Faster, 1.1, 1.05, 1.15);
-            duel.points[1].word = Verdict::Inconclusive;
+            duel.points[1].verdict = Verdict::Inconclusive;
             set(&mut duel.points[2], Verdict::Slower, 0.97, 0.95, 0.99);
             set(&mut duel.points[3], Verdict::Slower, 0.9, 0.88, 0.92);
         });

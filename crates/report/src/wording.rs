@@ -7,7 +7,9 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use analysis::{Cell, Comparison, Conclusions, FlagCount, HeadToHead, Verdict, WorkloadConclusions, less_is_better};
+use analysis::{
+    Caveat, Cell, Comparison, Conclusions, FlagCount, HeadToHead, Verdict, WorkloadConclusions, less_is_better,
+};
 use record::format::figures::fixed;
 use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
@@ -34,17 +36,17 @@ pub fn joined(mut texts: Vec<String>) -> String {
     if texts.is_empty() { last } else { format!("{} and {last}", texts.join(", ")) }
 }
 
-/// The row of all points together, and how many they are where some have no pair of values.
+/// The row of all levels together, and how many they are where some have no pair of values.
 pub fn sweep(points: &[Comparison], overall: &Comparison) -> String {
-    some_points(points.len(), overall).unwrap_or_else(|| "overall".to_owned())
+    some_levels(points.len(), overall).unwrap_or_else(|| "overall".to_owned())
 }
 
-/// `3 of 4 points`; none where both sides have values at all of them.
-fn some_points(all: usize, overall: &Comparison) -> Option<String> {
-    (overall.points < all).then(|| format!("{} of {all} points", overall.points))
+/// `3 of 4 levels`; none where both sides have values at all of them.
+fn some_levels(all: usize, overall: &Comparison) -> Option<String> {
+    (overall.points < all).then(|| format!("{} of {all} levels", overall.points))
 }
 
-/// The absolute differences over the points: `Mean difference -188 tps over 4 points; highest …`.
+/// The absolute differences over the levels: `Mean difference -188 tps over 4 levels; highest …`.
 pub fn difference(workload: &WorkloadConclusions, duel: &HeadToHead) -> Option<String> {
     let difference = duel.difference.as_ref()?;
     let unit = &workload.primary.unit;
@@ -55,7 +57,7 @@ pub fn difference(workload: &WorkloadConclusions, duel: &HeadToHead) -> Option<S
     let text = format!(
         "Mean difference {} {unit} over {}; highest {}, lowest {}",
         signed(difference.mean),
-        count(difference.points, "point"),
+        count(difference.points, "level"),
         extreme(&difference.max),
         extreme(&difference.min),
     );
@@ -69,6 +71,9 @@ pub fn losses(duel: &HeadToHead) -> Option<String> {
     }
     let candidate = quoted(&duel.candidate);
     let of_point = |point: &Point| duel.points.iter().find(|comparison| comparison.point.as_ref() == Some(point));
+    if duel.points.iter().all(|point| point.caveats.contains(&Caveat::TooFewBlocks)) {
+        return Some("No level has a verdict of its own: that takes more blocks".to_owned());
+    }
     let lost: Vec<String> = duel.losing.iter().filter_map(of_point).map(lost_point).collect();
     let mut text = match lost.len() {
         0 => format!("No level at which {candidate} is shown to be slower"),
@@ -140,7 +145,7 @@ pub fn method(plan: &PlanRecord) -> String {
         text += &format!("; {told}");
     }
     if !method.left_out.is_empty() {
-        text += &format!("; left out: {}", method.left_out.join(", "));
+        text += &format!("; left out: {}", method.steps_left_out());
     }
     text
 }
@@ -194,24 +199,38 @@ pub fn ratio_only(comparison: &Comparison) -> String {
 
 /// `0.87`: in a column that is headed so.
 pub fn ratio(comparison: &Comparison) -> String {
-    comparison.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.*}", decimals(comparison)))
+    comparison.ratio.map_or("-".to_owned(), ratio_text)
 }
 
-/// `0.85–0.89`, with as many decimals as the ratio.
+pub fn ratio_text(ratio: f64) -> String {
+    format!("{ratio:.*}", ratio_decimals(ratio))
+}
+
+pub fn bounds(low: f64, high: f64) -> String {
+    format!("{}–{}", bound(low, ratio_decimals(low)), bound(high, ratio_decimals(high)))
+}
+
+/// `0.85–0.89`
 pub fn interval(comparison: &Comparison) -> Option<String> {
-    let digits = decimals(comparison);
-    Some(format!("{}–{}", bound(comparison.low?, digits), bound(comparison.high?, digits)))
+    Some(bounds(comparison.low?, comparison.high?))
 }
 
 /// The same; a plain t interval, which allows no verdict, is marked.
 pub fn marked_interval(comparison: &Comparison) -> String {
     let mark = if comparison.basis == Basis::Plain { " t" } else { "" };
-    interval(comparison).map_or("none".to_owned(), |bounds| bounds + mark)
+    // Two blocks that disagree leave everything open.
+    let is_open = comparison.low.is_some_and(|low| low < 0.01) && comparison.high.is_some_and(|high| high > 100.0);
+    interval(comparison).filter(|_| !is_open).map_or("none".to_owned(), |bounds| bounds + mark)
 }
 
-/// Thousandths, until the first digit alone says enough.
-fn decimals(comparison: &Comparison) -> usize {
-    if comparison.ratio.is_some_and(|ratio| ratio >= 2.0) { 2 } else { 3 }
+/// Of a ratio and its bounds: three digits, and one more just above 1, where a thousandth matters as it does just
+/// below.
+pub fn ratio_decimals(ratio: f64) -> usize {
+    match ratio {
+        ..1.1 => 3,
+        ..10.0 => 2,
+        _ => 1,
+    }
 }
 
 /// A bound, with more digits where rounding would put it on the wrong side of 1; no digits of what two blocks
@@ -232,9 +251,9 @@ pub fn bound(value: f64, digits: usize) -> String {
 }
 
 /// The verdict in a table. Less latency is not "faster" but better; less time for the same work is faster.
-pub fn word(comparison: &Comparison) -> &'static str {
+pub fn verdict(comparison: &Comparison) -> &'static str {
     let is_better = less_is_better(&comparison.metric) && !comparison.metric.ends_with("seconds");
-    match comparison.word {
+    match comparison.verdict {
         Verdict::Faster if is_better => "better",
         Verdict::Slower if is_better => "worse",
         word => word.as_str(),
@@ -265,27 +284,36 @@ fn quoted(name: &str) -> String {
     format!("`{name}`")
 }
 
-/// Three significant digits at least, and thousands set apart.
+/// Three significant digits, all those before the point, and thousands set apart.
 pub fn number(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 99.95 || size == 0.0 => 0,
         size if size >= 9.995 => 1,
         size if size >= 1.0 => 2,
-        size if size >= 0.01 => 4,
-        // A tenth of a billionth is nothing in any unit that we tell.
+        // A tenth of a billionth is nothing in any unit of a report.
         size => (2 - size.log10().floor() as i32).min(10) as usize,
     };
     let plain = format!("{:.digits$}", value.abs());
     let (whole, fraction) = plain.split_at(plain.find('.').unwrap_or(plain.len()));
+    let grouped = grouped(whole);
+    let is_zero = plain.bytes().all(|byte| byte == b'0' || byte == b'.');
+    format!("{}{grouped}{fraction}", if value < 0.0 && !is_zero { "-" } else { "" })
+}
+
+/// A count, with thousands set apart.
+pub fn integer(value: u64) -> String {
+    grouped(&value.to_string())
+}
+
+fn grouped(digits: &str) -> String {
     let mut grouped = String::new();
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
     }
-    let is_zero = plain.bytes().all(|byte| byte == b'0' || byte == b'.');
-    format!("{}{grouped}{fraction}", if value < 0.0 && !is_zero { "-" } else { "" })
+    grouped
 }
 
 /// The median of the trials' own quantiles with its interval: `12.3 (11.9–12.8)`, at least that where
@@ -339,7 +367,7 @@ pub fn duration(minutes: f64) -> String {
     }
 }
 
-/// What observers saw, for a reader; none of what reports do not tell.
+/// What observers saw, for a reader; none of what reports leave out.
 pub fn watched(metric: &str) -> Option<&'static str> {
     let title = match metric {
         "host_foreign_cpu_share" => "CPU taken by other processes",
@@ -446,6 +474,8 @@ mod tests {
             (0.0059949, "0.00599"),
             (-0.000012345, "-0.0000123"),
             (1e-300, "0.0000000000"),
+            (0.1234, "0.123"),
+            (0.9996, "1.000"),
             (3.456, "3.46"),
             (34.56, "34.6"),
             (99.97, "100"),
@@ -455,6 +485,7 @@ mod tests {
         ] {
             assert_eq!(number(value), expected);
         }
+        assert_eq!((integer(7), integer(16_987)), ("7".into(), "16,987".into()));
     }
 
     #[test]

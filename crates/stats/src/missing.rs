@@ -57,9 +57,9 @@ pub fn completed(pairs: &[Pair]) -> Option<Vec<f64>> {
 /// Ranks show only that such a trial is the worst, not how bad it is: two in twenty let a rank test favour
 /// the other eighteen. A side that was out in a tenth of the pairs, and more often than the other, may
 /// lose, but neither win nor be called equal.
-pub fn outages_forbid(word: Verdict, baseline: usize, candidate: usize, pairs: usize) -> bool {
+pub fn outages_forbid(verdict: Verdict, baseline: usize, candidate: usize, pairs: usize) -> bool {
     let is_out = |own: usize, other: usize| own > other && own as f64 >= OUTAGE_SHARE * pairs as f64;
-    match word {
+    match verdict {
         Verdict::Faster => is_out(candidate, baseline),
         Verdict::Slower => is_out(baseline, candidate),
         Verdict::NoDifference => is_out(candidate, baseline) || is_out(baseline, candidate),
@@ -70,10 +70,10 @@ pub fn outages_forbid(word: Verdict, baseline: usize, candidate: usize, pairs: u
 /// What remains of a verdict once the time is counted that deferred work takes (`adjusted`): it stands where the
 /// adjusted ratio has it too. Work that is put off is not saved, so a lead that the adjusted ratio does not show
 /// could be reversed by it.
-pub fn with_deferred_work(word: Verdict, adjusted: Verdict) -> Verdict {
-    match (word, adjusted) {
-        (Verdict::NoDifference, Verdict::Inconclusive) => word,
-        _ if word == adjusted => word,
+pub fn with_deferred_work(verdict: Verdict, adjusted: Verdict) -> Verdict {
+    match (verdict, adjusted) {
+        (Verdict::NoDifference, Verdict::Inconclusive) => verdict,
+        _ if verdict == adjusted => verdict,
         _ => Verdict::Inconclusive,
     }
 }
@@ -123,10 +123,14 @@ mod tests {
         // A tenth faster in eighteen blocks, dead in two: half a transaction in a minute against 1000 a second.
         let mut ratios: Vec<f64> = (0..18).map(|block| 0.1 + 0.001 * f64::from(block * 7 % 18)).collect();
         ratios.extend([(0.5f64 / 60.0 / 1000.0).ln(); 2]);
-        let (word, _) = judge(20).word(&ratios, true).unwrap();
-        assert_eq!(word, Verdict::Faster, "this is why the rule exists");
-        assert!(outages_forbid(word, 0, 2, 20) && !outages_forbid(word, 2, 2, 20) && !outages_forbid(word, 2, 0, 20));
-        assert!(!outages_forbid(word, 0, 1, 20), "one in twenty is left to its rank");
+        let (verdict, _) = judge(20).verdict(&ratios, true).unwrap();
+        assert_eq!(verdict, Verdict::Faster, "this is why the rule exists");
+        assert!(
+            outages_forbid(verdict, 0, 2, 20)
+                && !outages_forbid(verdict, 2, 2, 20)
+                && !outages_forbid(verdict, 2, 0, 20)
+        );
+        assert!(!outages_forbid(verdict, 0, 1, 20), "one in twenty is left to its rank");
         assert!(outages_forbid(Verdict::Slower, 2, 0, 20) && !outages_forbid(Verdict::Slower, 0, 2, 20));
         assert!(outages_forbid(Verdict::NoDifference, 0, 1, 8) && !outages_forbid(Verdict::Inconclusive, 0, 8, 8));
     }

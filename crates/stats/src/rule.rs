@@ -86,7 +86,7 @@ pub struct Judgement {
     /// Paired t interval at 95 %, corrected for nothing: the thin line in a drawing.
     pub unadjusted: Option<Interval>,
     /// Absent while there are too few blocks for any verdict.
-    pub word: Option<Verdict>,
+    pub verdict: Option<Verdict>,
     pub mean: f64,
     pub sd: Option<f64>,
     /// Smallest difference the run would have noticed, as a fraction.
@@ -123,7 +123,7 @@ impl Rule {
         looks
     }
 
-    fn word(&self, interval: Interval) -> Verdict {
+    fn verdict_of(&self, interval: Interval) -> Verdict {
         match interval {
             Interval { low, high } if -self.margin < low && high < self.margin => Verdict::NoDifference,
             Interval { low, .. } if low > 0.0 => Verdict::Faster,
@@ -190,7 +190,7 @@ impl Judge {
             interval: repeated.or(unadjusted),
             basis: if repeated.is_some() { Basis::Rule(rule.kind) } else { Basis::Plain },
             unadjusted,
-            word: repeated.map(|interval| self.verdict(interval)),
+            verdict: repeated.map(|interval| self.verdict_of(interval)),
             mean: mean(log_ratios).expect("an estimate exists, so there is a block"),
             sd: spread,
             mde: spread.and_then(|sd| self.evidence.mde(sd, blocks)),
@@ -199,14 +199,14 @@ impl Judge {
     }
 
     /// The verdict alone, without the figures that only a report needs.
-    pub fn word(&self, log_ratios: &[f64], ended: bool) -> Option<(Verdict, Interval)> {
+    pub fn verdict(&self, log_ratios: &[f64], ended: bool) -> Option<(Verdict, Interval)> {
         let interval = self.interval(log_ratios, ended)?;
-        Some((self.verdict(interval), interval))
+        Some((self.verdict_of(interval), interval))
     }
 
-    fn verdict(&self, interval: Interval) -> Verdict {
+    fn verdict_of(&self, interval: Interval) -> Verdict {
         let Interval { low, high } = interval;
-        self.rule.word(Interval { low: low - self.reference, high: high - self.reference })
+        self.rule.verdict_of(Interval { low: low - self.reference, high: high - self.reference })
     }
 
     /// Would the rule have rejected this log ratio by now?

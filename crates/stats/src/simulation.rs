@@ -160,11 +160,11 @@ fn one_run(judge: &Judge, log_ratios: &[f64], truth: f64) -> Cell {
     let mut cell = Cell { runs: 1, ..Cell::default() };
     for blocks in judge.rule().looks() {
         let ended = blocks == log_ratios.len();
-        let Some((word, interval)) = judge.word(&log_ratios[..blocks], ended) else { continue };
-        if word == Verdict::Inconclusive && !ended {
+        let Some((verdict, interval)) = judge.verdict(&log_ratios[..blocks], ended) else { continue };
+        if verdict == Verdict::Inconclusive && !ended {
             continue;
         }
-        match word {
+        match verdict {
             Verdict::Faster => cell.faster = 1,
             Verdict::Slower => cell.slower = 1,
             Verdict::NoDifference => cell.no_difference = 1,

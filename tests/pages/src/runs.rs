@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use analysis::conclude_with_seconds;
 use anyhow::Result;
 use fixtures::{
-    CANDIDATE, PLANTED, StoredRun, Story, tell, tell_cores, tell_duel_of_a_search, tell_ladder, tell_many_levels,
-    tell_many_passes, tell_tpcc,
+    CANDIDATE, PLANTED, StoredRun, Story, cores_run, duel_after_search, ladder_run, many_levels_run, many_passes_run,
+    quickstart_run, stored_run, tpcc_run,
 };
 use record::StoredTrials;
 use record::format::Series;
@@ -16,22 +16,23 @@ use report::{Evidence, Options};
 pub fn runs() -> Vec<(&'static str, Evidence)> {
     let story = Story::default;
     let stored = [
-        ("versions", tell(&story())),
-        ("ladder", tell_ladder(&story(), PLANTED)),
-        ("cores", tell_cores(&story())),
-        ("operations", tell_many_passes(&story())),
-        ("levels", tell_many_levels(&story())),
+        ("quickstart", quickstart_run(&story())),
+        ("versions", stored_run(&story())),
+        ("ladder", ladder_run(&story(), PLANTED)),
+        ("cores", cores_run(&story())),
+        ("operations", many_passes_run(&story())),
+        ("levels", many_levels_run(&story())),
         ("failures", failures()),
-        ("one-block", tell(&Story { blocks: 1, ..story() })),
-        ("tpcc", tell_tpcc(&story())),
-        ("search", tell_duel_of_a_search(&story())),
+        ("one-block", stored_run(&Story { blocks: 1, ..story() })),
+        ("tpcc", tpcc_run(&story())),
+        ("search", duel_after_search(&story())),
     ];
     stored.into_iter().map(|(name, stored)| (name, evidence(stored))).collect()
 }
 
 /// A candidate that fails at every third trial, and long names.
 fn failures() -> StoredRun {
-    let mut stored = tell(&Story { blocks: 10, trouble: true, ..Story::default() });
+    let mut stored = stored_run(&Story { blocks: 10, trouble: true, ..Story::default() });
     for block in [2, 5, 8] {
         stored.fail(CANDIDATE, 64, block);
     }

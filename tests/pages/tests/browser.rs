@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use fixtures::{CANDIDATE, Story, tell, tell_many_passes};
+use fixtures::{CANDIDATE, Story, many_passes_run, stored_run};
 use pages::{Media, Page, evidence, html, runs};
 use report::Evidence;
 use serde_json::Value;
@@ -14,7 +14,7 @@ const PHONE: (u32, u32) = (400, 800);
 const PAPER: (u32, u32) = (794, 1123);
 
 fn versions() -> Evidence {
-    evidence(tell(&Story::default()))
+    evidence(stored_run(&Story::default()))
 }
 
 fn open(evidence: &Evidence, size: (u32, u32), media: Media) -> Page {
@@ -79,7 +79,7 @@ fn a_legend_hides_its_series_and_shows_it_again() {
 
 #[test]
 fn a_heading_sorts_its_table_by_number_both_ways() {
-    let mut page = open(&evidence(tell_many_passes(&Story::default())), DESKTOP, Media::Light);
+    let mut page = open(&evidence(many_passes_run(&Story::default())), DESKTOP, Media::Light);
     page.value("window.sorted = [...document.querySelectorAll('table.sortable')].at(-1)").unwrap();
     let column =
         number(&mut page, "[...sorted.tHead.rows[0].cells].findLastIndex((cell) => cell.className.includes('n'))");
@@ -175,7 +175,7 @@ fn paper_has_no_folds() {
 
 #[test]
 fn names_that_look_like_markup_stay_text() {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     let hostile = "<img src=x onerror=\"window.owned=1\"></script><script>window.owned=1</script>";
     stored.plan.question = Some(hostile.into());
     stored.plan.contenders[1].source = hostile.into();

@@ -113,9 +113,9 @@ fn verdict(series: &Series, seed: u64, workload: &Arc<dyn Workload>, folder: &Pa
         if !looks.contains(&log_ratios.len()) {
             continue;
         }
-        let word = judge.word(&log_ratios, false).map(|(word, _)| word);
-        if let Some(word) = word.filter(|word| *word != Verdict::Inconclusive) {
-            return Ok((word, log_ratios));
+        let verdict = judge.verdict(&log_ratios, false).map(|(verdict, _)| verdict);
+        if let Some(verdict) = verdict.filter(|verdict| *verdict != Verdict::Inconclusive) {
+            return Ok((verdict, log_ratios));
         }
     }
     Ok((Verdict::Inconclusive, log_ratios))

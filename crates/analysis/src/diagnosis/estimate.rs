@@ -109,7 +109,7 @@ impl Estimate {
 /// By the run's rule where enough blocks are there for it, else a t interval.
 fn ratio(scope: &Scope, judge: &Judge, log_ratios: &[f64]) -> (Option<Bounded>, Basis) {
     let Some(value) = stats::hodges_lehmann(log_ratios) else { return (None, Basis::Plain) };
-    match judge.word(log_ratios, scope.circumstances.ended) {
+    match judge.verdict(log_ratios, scope.circumstances.ended) {
         Some((_, bounds)) => (Some(Bounded { value, bounds: Some(bounds) }), Basis::Rule(judge.rule().kind)),
         None => {
             let bounds = stats::t_interval(log_ratios, scope.plan.method.confidence);

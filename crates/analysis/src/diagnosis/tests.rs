@@ -2,7 +2,7 @@
 
 use super::super::conclude;
 use super::*;
-use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_cause_test};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, add_cause_test, stored_run};
 use record::format::{ContrastKind, ContrastRecord};
 
 /// What both sides show at a point: metric, baseline, candidate.
@@ -22,7 +22,7 @@ const SEEN_PER_TX: [&str; 8] = [
 /// A run at these numbers of clients. Throughput and CPU per transaction are given as candidate over
 /// baseline; counters are given for a transaction. Blocks differ a little.
 fn run(clients: &[u64], shown: impl Fn(u64) -> (f64, f64, Shown)) -> StoredRun {
-    let mut stored = tell(&Story::default());
+    let mut stored = stored_run(&Story::default());
     let wanted = |point: &Point| clients.contains(&point[CLIENTS]);
     stored.plan.trials.retain(|trial| wanted(&trial.point));
     stored.trials.retain(|trial| wanted(&trial.point));
@@ -231,7 +231,7 @@ fn with_contrast(ratios: [f64; 4], change: impl Fn(&mut ContrastRecord)) -> Caus
         failed: None,
     };
     change(&mut record);
-    tell_cause_test(&mut stored, &record);
+    add_cause_test(&mut stored, &record);
     let found = diagnosis(&stored);
     assert_eq!((found.causes.len(), found.contrasts.len()), (1, 1), "what is due stays due");
     found.causes[0].clone()
@@ -290,7 +290,7 @@ fn a_cause_test_that_answers_two_findings_does_not_separate_them() {
         refused: None,
         failed: None,
     };
-    tell_cause_test(&mut stored, &record);
+    add_cause_test(&mut stored, &record);
     let causes = diagnosis(&stored).causes;
     let alike: Vec<_> = causes.iter().map(|cause| (cause.kind, cause.confirmed_alike.as_slice())).collect();
     let (log, double) = (CauseKind::LogWrites, CauseKind::DoubleWrites);
@@ -312,7 +312,7 @@ fn a_contrast_of_the_side_that_is_ahead_is_seen_from_the_one_behind() {
         refused: None,
         failed: None,
     };
-    tell_cause_test(&mut stored, &record);
+    add_cause_test(&mut stored, &record);
     let found = diagnosis(&stored).causes[0].clone();
     let Some(CauseTest { outcome: TestOutcome::Ended(change), .. }) = &found.test else { panic!("{found:?}") };
     let percent = |log_ratio: f64| (log_ratio.exp_m1() * 1000.0).round() / 10.0;

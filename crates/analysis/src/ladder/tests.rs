@@ -3,7 +3,7 @@
 use super::super::{Conclusions, conclude, should_stop};
 use super::*;
 use crate::Grade;
-use fixtures::{BASELINE, FLUSH, Gains, INDEPENDENT, LOG, PLANTED, StoredRun, Story, tell_ladder};
+use fixtures::{BASELINE, FLUSH, Gains, INDEPENDENT, LOG, PLANTED, StoredRun, Story, ladder_run};
 use record::format::Status;
 use record::format::ladder::RungRecord;
 
@@ -15,8 +15,8 @@ fn ladder_of(stored: &StoredRun) -> Ladder {
     conclusions(stored).workloads[0].ladders[0].clone()
 }
 
-fn ladder_run(gains: Gains) -> StoredRun {
-    tell_ladder(&Story::default(), gains)
+fn run_with(gains: Gains) -> StoredRun {
+    ladder_run(&Story::default(), gains)
 }
 
 fn holds(gain: Option<Gain>, truth: f64) {
@@ -27,10 +27,10 @@ fn holds(gain: Option<Gain>, truth: f64) {
 
 #[test]
 fn the_gains_of_all_steps_multiply_to_the_whole() {
-    let ladder = ladder_of(&ladder_run(INDEPENDENT));
+    let ladder = ladder_of(&run_with(INDEPENDENT));
     for (rung, truth) in ladder.rungs.iter().zip([1.4, 1.4, 2.0]) {
         holds(rung.gain, truth);
-        assert!(rung.is_shown() && rung.step.as_ref().unwrap().word == Verdict::Faster, "{rung:?}");
+        assert!(rung.is_shown() && rung.step.as_ref().unwrap().verdict == Verdict::Faster, "{rung:?}");
     }
     let whole = ladder.rungs[2].cumulative.unwrap();
     holds(Some(whole), 1.96 * 2.0);
@@ -39,7 +39,7 @@ fn the_gains_of_all_steps_multiply_to_the_whole() {
 
 #[test]
 fn a_step_that_lowers_the_promise_is_a_trade_outside_the_safe_gain() {
-    let ladder = ladder_of(&ladder_run(INDEPENDENT));
+    let ladder = ladder_of(&run_with(INDEPENDENT));
     let trades: Vec<Option<(String, String)>> = ladder.rungs.iter().map(|rung| rung.trade.clone()).collect();
     assert_eq!(trades, [None, None, Some(("D3".to_owned(), "D2".to_owned()))]);
     holds(ladder.safe_gain, 1.96);
@@ -50,7 +50,7 @@ fn a_step_that_lowers_the_promise_is_a_trade_outside_the_safe_gain() {
 
 #[test]
 fn a_rung_in_memory_above_a_trade_is_another_trade() {
-    let mut stored = ladder_run(INDEPENDENT);
+    let mut stored = run_with(INDEPENDENT);
     stored.run.contenders.get_mut(LOG).unwrap().durability_class = "D2".into();
     stored.run.contenders.get_mut(FLUSH).unwrap().durability_class = "D0".into();
     let ladder = ladder_of(&stored);
@@ -62,7 +62,7 @@ fn a_rung_in_memory_above_a_trade_is_another_trade() {
 
 #[test]
 fn the_ablation_shows_two_settings_that_help_alone_and_not_together() {
-    let stored = ladder_run(PLANTED);
+    let stored = run_with(PLANTED);
     let ladder = ladder_of(&stored);
     assert!(!ladder.rungs[1].is_shown(), "behind the pool the log brings nothing");
     let [pool, log] = &ladder.interactions[..] else { panic!("two steps are left out") };
@@ -78,13 +78,13 @@ fn the_ablation_shows_two_settings_that_help_alone_and_not_together() {
 
 #[test]
 fn steps_that_know_nothing_of_each_other_are_worth_the_same_everywhere() {
-    let ladder = ladder_of(&ladder_run(INDEPENDENT));
+    let ladder = ladder_of(&run_with(INDEPENDENT));
     assert!(ladder.interactions.iter().all(|one| !one.order_matters()), "{:?}", ladder.interactions);
 }
 
 #[test]
 fn contenders_of_the_ablation_are_no_candidates_and_spend_no_error() {
-    let stored = ladder_run(PLANTED);
+    let stored = run_with(PLANTED);
     let workload = conclusions(&stored).workloads.remove(0);
     let candidates: Vec<&str> = workload.duels.iter().map(|duel| duel.candidate.as_str()).collect();
     assert_eq!(candidates, ["pool", LOG, FLUSH]);
@@ -95,7 +95,7 @@ fn contenders_of_the_ablation_are_no_candidates_and_spend_no_error() {
 
 #[test]
 fn a_refused_rung_is_named_and_the_rungs_below_keep_their_gains() {
-    let mut stored = ladder_run(INDEPENDENT);
+    let mut stored = run_with(INDEPENDENT);
     stored.run.decisions.push(record::format::DecisionRecord::refused(FLUSH, "no such\n  setting".into()));
     stored.run.contenders.remove(FLUSH);
     stored.trials.retain(|trial| trial.contender != FLUSH);
@@ -110,7 +110,7 @@ fn a_refused_rung_is_named_and_the_rungs_below_keep_their_gains() {
 
 #[test]
 fn before_eight_blocks_no_gain_is_shown() {
-    let stored = tell_ladder(&Story { blocks: 6, ..Story::default() }, INDEPENDENT);
+    let stored = ladder_run(&Story { blocks: 6, ..Story::default() }, INDEPENDENT);
     let ladder = ladder_of(&stored);
     assert!(ladder.rungs.iter().all(|rung| !rung.is_shown() && rung.gain.unwrap().basis == Basis::Plain));
     assert!(ladder.safe_gain.is_some_and(|gain| !gain.is_shown()));
@@ -118,7 +118,7 @@ fn before_eight_blocks_no_gain_is_shown() {
 
 #[test]
 fn a_failed_trial_takes_its_block_and_the_sum() {
-    let mut stored = ladder_run(INDEPENDENT);
+    let mut stored = run_with(INDEPENDENT);
     let failed = stored.trials.iter_mut().find(|trial| trial.contender == LOG && trial.block == 3).unwrap();
     failed.status = Status::Failed;
     failed.metrics.clear();
@@ -131,7 +131,7 @@ fn a_failed_trial_takes_its_block_and_the_sum() {
 fn a_run_goes_on_until_every_step_has_a_verdict() {
     let story = Story { blocks: 20, ..Story::default() };
     let of_first = |gains| {
-        let stored = tell_ladder(&story, gains);
+        let stored = ladder_run(&story, gains);
         let trials: Vec<_> = stored.trials.iter().filter(|trial| trial.block <= 10).cloned().collect();
         should_stop(&stored.plan, &trials)
     };
@@ -141,7 +141,7 @@ fn a_run_goes_on_until_every_step_has_a_verdict() {
 
 #[test]
 fn two_ladders_stand_beside_each_other_at_each_stage() {
-    let mut stored = ladder_run(INDEPENDENT);
+    let mut stored = run_with(INDEPENDENT);
     stored.plan.ladders[0].rungs.truncate(2);
     let rung = RungRecord { contender: FLUSH.into(), changes: vec![] };
     let other = LadderRecord { base: "all but pool".into(), rungs: vec![rung], ablation: vec![] };

@@ -1,6 +1,6 @@
 use super::super::conclude;
 use super::*;
-use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell, tell_cores, tell_sweep};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, cores_run, stored_run, sweep_run};
 
 fn scaling_of(stored: &StoredRun) -> Option<Scaling> {
     conclude(&stored.plan, &stored.run, &stored.trials).workloads.remove(0).scaling
@@ -16,7 +16,7 @@ fn holds(estimate: &Estimate, truth: f64) -> bool {
 
 #[test]
 fn each_number_of_cores_is_reported_at_its_best_clients() {
-    let scaling = scaling_of(&tell_cores(&Story { blocks: 10, ..Story::default() })).unwrap();
+    let scaling = scaling_of(&cores_run(&Story { blocks: 10, ..Story::default() })).unwrap();
     assert_eq!((scaling.variable, scaling.searched, scaling.steps.len()), ("cores", true, 4));
     let (one, two) = (find(&scaling, BASELINE, 1), find(&scaling, BASELINE, 2));
     assert_eq!((&one.clients, &two.clients), (&vec![4], &vec![4]));
@@ -36,7 +36,7 @@ fn the_best_of_equals_is_no_better_than_they_are() {
     let points: Vec<Point> = (1..=2u64)
         .flat_map(|cores| (1..=16u64).map(move |n| Point::from([("cores".into(), cores), ("clients".into(), n)])))
         .collect();
-    let stored = tell_sweep(&Story { blocks: 10, spread: 0.1, ..Story::default() }, &points, |_, _| 1000.0);
+    let stored = sweep_run(&Story { blocks: 10, spread: 0.1, ..Story::default() }, &points, |_, _| 1000.0);
     let scaling = scaling_of(&stored).unwrap();
     let mean = scaling.steps.iter().map(|step| step.value.mean.ln()).sum::<f64>() / 4.0;
     // A step is a mean of ten values of 10 %, so four of them vary by 1.6 %; naive choice: 1.05 and more.
@@ -54,14 +54,14 @@ fn the_best_of_equals_is_no_better_than_they_are() {
 
 #[test]
 fn a_sweep_of_clients_scales_and_one_of_warehouses_does_not() {
-    let scaling = scaling_of(&tell(&Story::default())).unwrap();
+    let scaling = scaling_of(&stored_run(&Story::default())).unwrap();
     assert_eq!((scaling.variable, scaling.searched), ("clients", false));
-    let ours = conclude_duel(&tell(&Story::default()));
+    let ours = conclude_duel(&stored_run(&Story::default()));
     let (ratio, _) = find(&scaling, CANDIDATE, 16).ratio.unwrap();
     assert_eq!(Some(ratio.value), ours.points[2].ratio, "the comparison of the point, and no second opinion");
     let refused = |law: &Law| law.fit == Err(UslRefusal::TooFewValues { have: 4 });
     assert!(scaling.laws.len() == 2 && scaling.laws.iter().all(refused) && scaling.contrasts.is_empty());
-    assert_eq!(scaling_of(&fixtures::tell_tpcc(&Story::default())), None);
+    assert_eq!(scaling_of(&fixtures::tpcc_run(&Story::default())), None);
 }
 
 fn conclude_duel(stored: &StoredRun) -> HeadToHead {
@@ -76,7 +76,7 @@ fn laws_are_found_again_and_held_against_each_other() {
         let sigma = if contender == CANDIDATE { 0.10 } else { 0.05 };
         stats::Usl { lambda: 500.0, sigma, kappa: 0.001 }.throughput(point["cores"] as f64)
     };
-    let scaling = scaling_of(&tell_sweep(&Story { blocks: 10, ..Story::default() }, &points, tps)).unwrap();
+    let scaling = scaling_of(&sweep_run(&Story { blocks: 10, ..Story::default() }, &points, tps)).unwrap();
     let fit = scaling.laws[0].fit.as_ref().unwrap();
     assert!(fit.sigma.low < 0.05 && 0.05 < fit.sigma.high && fit.peak.is_some(), "{fit:?}");
     let contrast = &scaling.contrasts[0];
@@ -86,7 +86,7 @@ fn laws_are_found_again_and_held_against_each_other() {
 
 #[test]
 fn a_number_that_never_came_through_has_no_row() {
-    let mut stored = tell_cores(&Story::default());
+    let mut stored = cores_run(&Story::default());
     for block in 1..=8 {
         let of = |trial: &&mut TrialRecord| trial.contender == CANDIDATE && trial.point["cores"] == 1;
         stored
@@ -107,7 +107,7 @@ fn a_number_that_never_came_through_has_no_row() {
 #[test]
 fn throughput_is_a_geometric_mean_beside_the_geometric_speed_up() {
     let points: Vec<Point> = [1u64, 2].iter().map(|n| Point::from([("cores".to_owned(), *n)])).collect();
-    let mut stored = tell_sweep(&Story::default(), &points, |_, _| 1000.0);
+    let mut stored = sweep_run(&Story::default(), &points, |_, _| 1000.0);
     // Blocks that differ fourfold: the arithmetic mean lies a quarter above the geometric one.
     for trial in &mut stored.trials {
         let tps = (if trial.block % 2 == 0 { 2000.0 } else { 500.0 }) * trial.point["cores"] as f64;

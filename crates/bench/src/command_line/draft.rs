@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use experiment::meant_by;
+use experiment::{TargetUrl, meant_by};
 use load::{COMPAT, NO_COMPAT, OptionSpec, OptionValue, Options, WorkloadKind};
 use workloads::{WORKLOADS, workload_kind};
 
@@ -249,6 +249,28 @@ impl Draft {
         }
     }
 
+    /// The files of SQL that were given, by the options that take them.
+    fn files_of(&mut self, workload: &WorkloadKind) -> Result<BTreeMap<String, OptionValue>, String> {
+        let is_taken = |name: &String| workload.options.iter().any(|spec| spec.name == *name);
+        match self.with_files.keys().all(is_taken) {
+            true => Ok(std::mem::take(&mut self.with_files)),
+            false => Err(format!("{}: it takes no files of SQL", workload.name)),
+        }
+    }
+
+    /// The server that holds the tables, and others that take load.
+    fn servers(&mut self, action: Action) -> Result<(TargetUrl, Vec<TargetUrl>), String> {
+        let mut further = std::mem::take(&mut self.target).resolve(self.dry_run)?;
+        let target = further.remove(0);
+        if self.dry_run {
+            further.clear();
+        }
+        if !further.is_empty() && action != Action::Bench {
+            self.note(&format!("the tables are reached through the first server of the list, {target}"));
+        }
+        Ok((target, further))
+    }
+
     fn request(
         mut self,
         action: Action,
@@ -257,19 +279,10 @@ impl Draft {
     ) -> Result<Request, String> {
         let of_form = if is_classic(workload) { Compat::Classic } else { Compat::Modern };
         let compat = self.compat.or_else(|| sysbench_form.then_some(of_form));
-        let format = self.format.unwrap_or(match compat {
-            None => Format::Text,
-            Some(Compat::Modern) => Format::Modern,
-            Some(Compat::Classic) => Format::Classic,
-        });
+        let format = self.format.unwrap_or_else(|| format_of(compat));
         let classic_form = sysbench_form && compat == Some(Compat::Classic);
         let mut workload_options = workload_options(workload, &self.workload_words, compat)?;
-        for (name, value) in std::mem::take(&mut self.with_files) {
-            if !workload.options.iter().any(|spec| spec.name == name) {
-                return Err(format!("{}: it takes no files of SQL", workload.name));
-            }
-            workload_options.insert(name, value);
-        }
+        workload_options.extend(self.files_of(workload)?);
         // Own SQL has no default: it is what the given files say.
         let defaults = workload.with(&BTreeMap::new()).or_else(|_| workload.with(&workload_options));
         let defaults = defaults.map_err(|error| error.to_string())?;
@@ -281,29 +294,17 @@ impl Draft {
         if limits == (None, None) && !one_pass && action == Action::Bench {
             self.note("neither time nor events are limited: the run ends with Ctrl-C");
         }
-        let percentiles = self.percentiles.take().unwrap_or_else(|| match format {
-            Format::Text | Format::Json | Format::Dbt2 | Format::Dbt2Compat => PERCENTILES.to_vec(),
-            Format::Modern | Format::Classic => vec![SYSBENCH_PERCENTILE],
-        });
+        let percentiles = self.percentiles.take().unwrap_or_else(|| percentiles_of(format));
         let kinds = spec.kinds.iter().map(|kind| kind.name.as_ref());
         if matches!(format, Format::Dbt2 | Format::Dbt2Compat) && !dbt2::has_its_transactions(kinds) {
-            return Err(format!(
-                "--format: DBT-2's table has TPC-C's transactions only, not those of {}",
-                workload.name
-            ));
+            let name = workload.name;
+            return Err(format!("--format: DBT-2's table has TPC-C's transactions only, not those of {name}"));
         }
         let clients = clients(workload, &mut workload_options, self.clients)?;
         if self.dry_run {
             refuse_to_pretend(workload, spec.needs_answers)?;
         }
-        let mut further = std::mem::take(&mut self.target).resolve(self.dry_run)?;
-        let target = further.remove(0);
-        if self.dry_run {
-            further.clear();
-        }
-        if !further.is_empty() && action != Action::Bench {
-            self.note(&format!("the tables are reached through the first server of the list, {target}"));
-        }
+        let (target, further) = self.servers(action)?;
         Ok(Request {
             action,
             command: self.command,
@@ -334,6 +335,21 @@ impl Draft {
             format,
             notes: self.notes,
         })
+    }
+}
+
+fn format_of(compat: Option<Compat>) -> Format {
+    match compat {
+        None => Format::Text,
+        Some(Compat::Modern) => Format::Modern,
+        Some(Compat::Classic) => Format::Classic,
+    }
+}
+
+fn percentiles_of(format: Format) -> Vec<f64> {
+    match format {
+        Format::Text | Format::Json | Format::Dbt2 | Format::Dbt2Compat => PERCENTILES.to_vec(),
+        Format::Modern | Format::Classic => vec![SYSBENCH_PERCENTILE],
     }
 }
 
@@ -497,7 +513,8 @@ fn unknown(given: &Given) -> String {
     let known: Vec<String> = options::names().map(str::to_owned).chain(of_workloads).collect();
     let meant = meant_by(&given.name).and_then(|(keys, _)| keys.iter().find(|key| known.iter().any(|one| one == *key)));
     let near = meant.copied().or_else(|| nearest(&given.name, known.iter().map(String::as_str)));
-    let near = near.map_or(String::new(), |near| format!("; did you mean --{near}?"));
+    let near = near
+        .map_or("\n  next: `dbduel bench --help` lists them".to_owned(), |near| format!("; did you mean --{near}?"));
     format!("{}: there is no such option{near}", given.typed)
 }
 

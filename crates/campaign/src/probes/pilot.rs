@@ -63,7 +63,7 @@ pub fn set_warmups(experiment: &Experiment, bench: &mut Bench) -> Result<()> {
             continue;
         }
         let warmup = by_pilots(bench.plan(), &pilots, workload);
-        bench.progress.say(&format!("trials of {workload} warm up {} s ({})", warmup.seconds(), warmup.because));
+        bench.progress.print(&format!("trials of {workload} warm up {} s ({})", warmup.seconds(), warmup.because));
         bench.run.decisions.push(warmup);
         bench.active_run.run_dir.write_run(bench.run)?;
     }

@@ -72,8 +72,20 @@ fn text(what: Listed, rows: &[Value], folder: &Path) -> String {
         Listed::Runs if rows.is_empty() => {
             format!("no run is stored under `{}` yet\n  next: dbduel run {}\n", folder.display(), crate::shipped::FIRST)
         }
+        Listed::Runs => table(&rows.iter().map(in_words).collect::<Vec<_>>()),
         _ => table(rows),
     }
+}
+
+/// The row of a run with its time to the second, and why it ended as a reader has it.
+fn in_words(row: &Value) -> Value {
+    let mut row = row.clone();
+    let started = row["started"].as_str().unwrap_or_default();
+    row["started"] = started.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ").into();
+    if row["ended"] == "blocks" {
+        row["ended"] = "completed".into();
+    }
+    row
 }
 
 /// A stored run in one line; one that cannot be read is listed all the same.

@@ -45,7 +45,7 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
         return interrupted_end(args, run_dir);
     }
     report_run(args, run_dir)?;
-    aa::remember(&run_dir.plan()?, Evidence::gather(run_dir)?.twins(), &|line| note(line))?;
+    aa::remember(&run_dir.plan()?, Evidence::gather(run_dir)?.aa_records(), &|line| note(line))?;
     if ended.incomplete {
         return Ok(exit::NOT_MEASURED);
     }

@@ -99,7 +99,7 @@ fn search_and_duel(
     }
 }
 
-/// The duel, where a candidate came out ahead.
+/// The duel, where a candidate won the search.
 fn behind_the_search(
     args: &TuneArgs,
     draft: &Draft,
@@ -113,7 +113,7 @@ fn behind_the_search(
         None => {
             report_search(search_dir, args.json, true)?;
             if args.write.is_some() {
-                note(&format!("no candidate came out ahead of `{}`: nothing is written", draft.record.incumbent));
+                note(&format!("no candidate was faster than `{}`: nothing is written", draft.record.incumbent));
             }
             exit::DONE
         }
@@ -214,7 +214,7 @@ fn header(run_dir: &RunDir, draft: &Draft) -> Result<String> {
             lines.push(format!(
                 "{}: {}, ratio {} ({} to {}), {} blocks",
                 workload.workload,
-                overall.word.as_str(),
+                overall.verdict.as_str(),
                 ratio(overall.ratio),
                 ratio(overall.low),
                 ratio(overall.high),

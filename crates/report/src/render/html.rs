@@ -246,12 +246,14 @@ fn cell(place: usize, column: &Column, cell: &Cell) -> String {
     }
 }
 
+/// Names as they are; elsewhere a number and its percent sign stay on one line.
 fn spans(text: &Text) -> String {
+    let escaped = |text: &str| escape(text).replace(" %", "\u{a0}%");
     let span = |span: &Span| match span {
-        Span::Plain(text) => escape(text).into_owned(),
+        Span::Plain(text) => escaped(text),
         Span::Name(name) => format!("<span class=\"name\">{}</span>", escape(name)),
-        Span::Judgement(tone, text) => format!("<span class=\"{} word\">{}</span>", tone.class(), escape(text)),
-        Span::Quiet(text) => format!("<span class=\"quiet\">{}</span>", escape(text)),
+        Span::Judgement(tone, text) => format!("<span class=\"{} word\">{}</span>", tone.class(), escaped(text)),
+        Span::Quiet(text) => format!("<span class=\"quiet\">{}</span>", escaped(text)),
     };
     text.0.iter().map(span).collect()
 }

@@ -2,7 +2,7 @@
 
 use terminal::visible;
 
-use crate::document::{Block, Chart, ColumnKind, Document, Section, Span, Table, Text};
+use crate::document::{Block, Cell, Chart, ColumnKind, Document, Row, RowKind, Section, Span, Table, Text};
 
 /// GitHub refuses more than 65,536 characters.
 const BYTES_MAX: usize = 60_000;
@@ -30,7 +30,7 @@ fn section(section: &Section) -> String {
     if body.is_empty() {
         return body;
     }
-    format!("<details>\n<summary>{}</summary>\n\n{body}</details>\n\n", prose(&section.title))
+    format!("<details>\n<summary><b>{}</b></summary>\n\n{body}</details>\n\n", in_html(&section.title))
 }
 
 fn body(blocks: &[Block]) -> String {
@@ -49,11 +49,11 @@ fn block(block: &Block) -> String {
         Block::Table(table) => self::table(table),
         Block::Chart(chart) => self::chart(chart),
         Block::Finding { title, text, evidence } => {
-            let lines: String = evidence.iter().map(|line| format!("  - {}\n", prose(line))).collect();
-            format!("- {}: {}\n{lines}\n", prose(title), spans(text))
+            let lines: String = evidence.iter().map(|line| format!("  - {}\n", spans(&line.as_str().into()))).collect();
+            format!("- **{}**: {}\n{lines}\n", prose(title), spans(text))
         }
         Block::Fold { title, body: inner } => {
-            format!("<details>\n<summary>{}</summary>\n\n{}</details>\n\n", prose(&title.raw()), body(inner))
+            format!("<details>\n<summary>{}</summary>\n\n{}</details>\n\n", in_html(&title.raw()), body(inner))
         }
         Block::Code(text) => code(text),
         Block::OffPage(inner) => body(inner),
@@ -73,7 +73,14 @@ fn table(table: &Table) -> String {
     let heading = line(table.columns.iter().map(|column| prose(&column.title)).collect());
     let side = |kind: ColumnKind| if kind == ColumnKind::Number { "--:" } else { "---" }.to_owned();
     let rule = line(table.columns.iter().map(|column| side(column.kind)).collect());
-    let rows = table.rows.iter().map(|row| line(row.cells.iter().map(|cell| prose(&cell.text.raw())).collect()));
+    let row = |row: &Row| {
+        let cell = |cell: &Cell| match (prose(&cell.text.raw()), row.kind) {
+            (text, RowKind::Overall) if !text.trim().is_empty() => format!("**{}**", text.trim()),
+            (text, _) => text,
+        };
+        line(row.cells.iter().map(cell).collect())
+    };
+    let rows = table.rows.iter().map(row);
     heading + &rule + &rows.collect::<String>() + "\n"
 }
 
@@ -90,6 +97,12 @@ fn spans(text: &Text) -> String {
         span => prose(span.raw()),
     };
     text.0.iter().map(span).collect()
+}
+
+/// Inside of tags, where GitHub reads no Markdown.
+fn in_html(text: &str) -> String {
+    let text = visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    text.replace(['\n', '\t'], " ").replace('@', "&#64;")
 }
 
 /// Nothing in it is markup, and it stays on its line.
@@ -112,6 +125,18 @@ fn prose(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::document::Column;
+
+    #[test]
+    fn titles_of_folds_are_html_and_names_in_evidence_are_code() {
+        let finding = Block::Finding {
+            title: "Failed trials".into(),
+            text: Text::plain("1 failed."),
+            evidence: vec!["p99 of `a_b` against `c`".into()],
+        };
+        let text = body(&[Block::fold("`a_b` <x>", vec![finding])]);
+        assert!(text.contains("<summary>a_b &lt;x&gt;</summary>"), "{text}");
+        assert!(text.contains("- **Failed trials**: 1 failed.\n  - p99 of `a_b` against `c`\n"), "{text}");
+    }
 
     #[test]
     fn what_a_server_wrote_is_no_markup() {

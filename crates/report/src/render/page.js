@@ -70,7 +70,7 @@ for (const table of document.querySelectorAll("table")) {
     button.type = "button";
     button.textContent = `Copy as ${name}`;
     button.addEventListener("click", () => {
-      const rows = [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim()));
+      const rows = [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent.trim().replaceAll("\u00a0", " ")));
       const done = navigator.clipboard?.writeText(lines(rows).join("\n"));
       done?.then(() => (button.textContent = "Copied"));
     });

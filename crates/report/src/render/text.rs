@@ -26,13 +26,11 @@ pub struct Layout {
     /// Most rows of a table and most items of a list; the rest is counted.
     rows: usize,
     items: usize,
-    /// Whether there is room for what matters least.
-    notes: bool,
 }
 
 impl Layout {
     pub fn new(width: usize, color: bool) -> Layout {
-        Layout { width: width.max(40), color, rows: usize::MAX, items: usize::MAX, notes: true }
+        Layout { width: width.max(40), color, rows: usize::MAX, items: usize::MAX }
     }
 }
 
@@ -47,23 +45,32 @@ pub fn full(document: &Document, layout: Layout) -> String {
     joined(lines)
 }
 
-/// The first screen, with fewer rows and caveats where it is too long.
+/// The first screen, with fewer rows, caveats and notes where it is too long.
 pub fn brief(document: &Document, layout: Layout) -> String {
-    const LIMITS: [(usize, usize, bool); 9] = [
-        (12, 3, true),
-        (12, 3, false),
-        (12, 2, false),
-        (10, 2, false),
-        (8, 1, false),
-        (6, 1, false),
-        (4, 1, false),
-        (4, 0, false),
-        (2, 0, false),
+    const LIMITS: [(usize, usize, usize); 11] = [
+        (12, 3, 2),
+        (12, 3, 1),
+        (12, 2, 1),
+        (10, 2, 1),
+        (8, 1, 1),
+        (6, 1, 1),
+        (4, 1, 1),
+        (2, 1, 1),
+        (2, 1, 0),
+        (4, 0, 0),
+        (2, 0, 0),
     ];
-    let limited = |(rows, items, notes)| {
-        let layout = Layout { rows, items, notes, ..layout };
+    let limited = |(rows, items, notes): (usize, usize, usize)| {
+        let layout = Layout { rows, items, ..layout };
         let mut lines = head(document, layout);
-        lines.extend(body(&document.first.body, layout));
+        let is_note = |block: &Block| matches!(block, Block::Note(_));
+        let mut left = notes;
+        let kept = document.first.body.iter().filter(|block| {
+            let is_kept = !is_note(block) || left > 0;
+            left = left.saturating_sub(usize::from(is_note(block)));
+            is_kept
+        });
+        lines.extend(body(kept, layout));
         lines.extend(page_of(document, "   (--full here)"));
         joined(lines)
     };
@@ -109,8 +116,15 @@ fn joined(lines: Vec<String>) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-fn body(blocks: &[Block], layout: Layout) -> Vec<String> {
-    blocks.iter().flat_map(|one| block(one, layout)).collect()
+/// A note that follows a list stands apart from it.
+fn body<'a>(blocks: impl IntoIterator<Item = &'a Block>, layout: Layout) -> Vec<String> {
+    let mut after_list = false;
+    let one = |one: &Block| {
+        let gap = (after_list && matches!(one, Block::Note(_))).then(String::new);
+        after_list = matches!(one, Block::List(_));
+        gap.into_iter().chain(block(one, layout)).collect::<Vec<_>>()
+    };
+    blocks.into_iter().flat_map(one).collect()
 }
 
 fn block(block: &Block, layout: Layout) -> Vec<String> {
@@ -126,7 +140,6 @@ fn block(block: &Block, layout: Layout) -> Vec<String> {
             lines.collect()
         }
         Block::Para(text) => apart(indented(INDENT, wrapped(&plain(text), width - INDENT))),
-        Block::Note(_) if !layout.notes => Vec::new(),
         Block::Note(text) => indented(INDENT, wrapped(&plain(text), width - INDENT)),
         Block::List(items) => list(items, layout),
         Block::Table(table) => apart(self::table(table, layout)),
@@ -157,7 +170,7 @@ fn list(items: &[Text], layout: Layout) -> Vec<String> {
 
 fn finding(title: &str, text: &Text, evidence: &[String], width: usize) -> Vec<String> {
     let told = format!("{}: {}", visible(title), plain(text));
-    let lines = evidence.iter().flat_map(|line| hanging(2 * INDENT, &visible(line), width));
+    let lines = evidence.iter().flat_map(|line| hanging(2 * INDENT, &plain(&line.as_str().into()), width));
     indented(INDENT, wrapped(&told, width - INDENT)).into_iter().chain(lines).collect()
 }
 
@@ -223,7 +236,7 @@ fn letters(text: &str) -> usize {
     text.chars().count()
 }
 
-/// `mysql-8.0…-tuned`: both ends of a name tell it from others.
+/// `mysql-8.0…-tuned`: names often differ at either end.
 pub fn shortened(name: &str, width: usize) -> String {
     if letters(name) <= width {
         return name.to_owned();
@@ -248,6 +261,8 @@ struct Grid<'a> {
     rows: Vec<Line>,
     /// Places of the columns that are printed.
     shown: Vec<usize>,
+    /// Of those whose texts all stand below their rows.
+    below: Vec<usize>,
     widths: Vec<usize>,
 }
 
@@ -307,7 +322,14 @@ impl<'a> Grid<'a> {
             Line { kind: row.kind, cells: row.cells.iter().map(cell).collect(), remarks }
         };
         let rows: Vec<Line> = table.rows.iter().map(line).collect();
-        let mut grid = Grid { table, heading, rows, shown: (0..table.columns.len()).collect(), widths: Vec::new() };
+        let mut grid = Grid {
+            table,
+            heading,
+            rows,
+            shown: (0..table.columns.len()).collect(),
+            below: Vec::new(),
+            widths: Vec::new(),
+        };
         grid.widths = grid.shown.iter().map(|column| grid.widest(*column)).collect();
         grid
     }
@@ -331,12 +353,27 @@ impl<'a> Grid<'a> {
                 (self.widths[*column] + width).saturating_sub(self.width()).clamp(least, self.widths[*column]);
         }
         while self.width() > width && self.drop_least() {}
-        // What was dropped leaves room.
-        for column in prose.into_iter().filter(|column| self.shown.contains(column)) {
-            self.widths[column] = (self.widths[column] + width).saturating_sub(self.width()).min(self.widest(column));
-        }
+        self.widen(&prose, width);
+        self.below = self.shown.iter().copied().filter(|column| self.is_all_below(*column)).collect();
+        self.shown.retain(|column| !self.below.contains(column));
+        self.widen(&prose, width);
         self.shorten(width, NAME_MIN);
         self.shorten(width, NAME_MIN / 2);
+    }
+
+    /// What was dropped leaves room.
+    fn widen(&mut self, prose: &[usize], width: usize) {
+        for column in prose.iter().copied() {
+            if self.shown.contains(&column) {
+                let free = (self.widths[column] + width).saturating_sub(self.width());
+                self.widths[column] = free.min(self.widest(column));
+            }
+        }
+    }
+
+    fn is_all_below(&self, column: usize) -> bool {
+        let mut texts = self.rows.iter().map(|row| &row.cells[column]).filter(|text| !text.is_empty()).peekable();
+        self.widest(column) > PROSE_MIN && texts.peek().is_some() && texts.all(|text| self.is_below(column, text))
     }
 
     fn is_prose(&self, column: usize) -> bool {
@@ -394,9 +431,9 @@ impl<'a> Grid<'a> {
     fn lines(&self, layout: Layout) -> Vec<String> {
         let mut lines = self.headings();
         let (front, back, left) = self.kept(layout.rows);
-        lines.extend(front.iter().flat_map(|row| self.row(row, layout.width)));
+        lines.extend(front.iter().enumerate().flat_map(|(place, row)| self.row(row, place == 0, layout.width)));
         lines.extend((left > 0).then(|| format!("{}… and {left} more (--full)", " ".repeat(INDENT))));
-        lines.extend(back.iter().flat_map(|row| self.row(row, layout.width)));
+        lines.extend(back.iter().flat_map(|row| self.row(row, false, layout.width)));
         // The first screen says that there is more.
         let left_out = self.left_out().filter(|_| layout.rows == usize::MAX);
         lines.extend(left_out.into_iter().flat_map(|text| indented(INDENT, wrapped(&text, layout.width - INDENT))));
@@ -429,12 +466,13 @@ impl<'a> Grid<'a> {
         (&rows[..most - back], &rows[rows.len() - back..], rows.len() - most)
     }
 
-    fn row(&self, row: &Line, width: usize) -> Vec<String> {
-        let below = self.shown.iter().map(|column| (*column, &row.cells[*column]));
-        let below = below.filter(|(column, text)| self.is_below(*column, text)).map(|(_, text)| text);
-        let below = below.chain([&row.remarks]).filter(|text| !text.is_empty());
-        let below = below.flat_map(|text| hanging(2 * INDENT, text, width));
-        let gap = (row.kind == RowKind::First).then(String::new);
+    fn row(&self, row: &Line, is_first: bool, width: usize) -> Vec<String> {
+        let below = self.shown.iter().chain(&self.below).map(|column| (*column, &row.cells[*column]));
+        let below = below.filter(|(column, text)| !text.is_empty() && self.is_below(*column, text));
+        let below = below.map(|(column, text)| format!("{}: {text}", self.heading[column]));
+        let remarks = Some(row.remarks.clone()).filter(|remarks| !remarks.is_empty());
+        let below = below.chain(remarks).flat_map(|text| hanging(2 * INDENT, &text, width));
+        let gap = (row.kind == RowKind::First && !is_first).then(String::new);
         gap.into_iter().chain([self.line(&row.cells)]).chain(below).collect()
     }
 
@@ -453,7 +491,8 @@ impl<'a> Grid<'a> {
 
     /// Nothing is cut without a hint.
     fn left_out(&self) -> Option<String> {
-        let left = (0..self.heading.len()).filter(|column| !self.shown.contains(column));
+        let left =
+            (0..self.heading.len()).filter(|column| !self.shown.contains(column) && !self.below.contains(column));
         let titles: Vec<&str> = left.map(|column| self.heading[column].as_str()).collect();
         (!titles.is_empty()).then(|| format!("(left out at this width: {})", titles.join(", ")))
     }
@@ -488,7 +527,10 @@ mod tests {
             assert!(lines.iter().any(|line| line.contains("0.937")), "the ratio stays: {lines:#?}");
         }
         let narrow = table(&sample(), Layout::new(40, false)).join("\n");
-        assert!(narrow.contains("(left out at this width:") && narrow.contains("    a remark that is far"), "{narrow}");
+        assert!(
+            narrow.contains("(left out at this width:") && narrow.contains("    remark: a remark that"),
+            "{narrow}"
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The A/A test: does this host tell equal servers apart, and which difference can it detect?
+//! The A/A test: does this host show differences between equal servers, and which difference can it detect?
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub struct AaTest;
 
 impl Topic for AaTest {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
-        let records = evidence.twins();
+        let records = evidence.aa_records();
         let level = level(evidence, &records);
         let several = evidence.plan.workloads.len() > 1;
         let one = |record: &AaRecord| {
@@ -29,7 +29,7 @@ impl Topic for AaTest {
 
 /// What the test says of this host, for the first screen.
 pub fn verdicts(evidence: &Evidence) -> Vec<String> {
-    let records = evidence.twins();
+    let records = evidence.aa_records();
     let level = level(evidence, &records);
     let one = |record: &AaRecord| verdict(record, &sight(record, level));
     let mut lines: Vec<String> = stopped(records.iter().map(one).collect());
@@ -49,7 +49,7 @@ fn lines(record: &AaRecord, level: f64) -> Vec<String> {
         verdict(record, &sight),
         format!(
             "{}: ratio {:.4} ({:.4} to {:.4}), {} blocks",
-            record.word, record.ratio, record.low, record.high, record.blocks
+            record.verdict, record.ratio, record.low, record.high, record.blocks
         ),
         format!(
             "spread between blocks (s_d) {}; {} of the trials flagged",

@@ -4,8 +4,8 @@ use analysis::cause_test::tests;
 use analysis::{Cause, Finding, Grade, HeadToHead};
 use record::format::{ContrastRecord, PlanRecord, point_text};
 
-use super::Topic;
-use super::first::{CAVEATS, caveats, how_sure};
+use super::first::{CAVEATS, how_sure, ranked_caveats};
+use super::{Topic, capitalised};
 use crate::Evidence;
 use crate::document::{Block, Section, Text};
 use crate::sentences;
@@ -29,8 +29,10 @@ impl Topic for Causes {
         let findings: Vec<Block> = evidence.conclusions.findings.iter().map(|one| weakness(evidence, one)).collect();
         if !findings.is_empty() {
             body.push(Block::heading("What weakens this run"));
-            // The first screen has the most important ones.
-            body.extend(Block::list(caveats(evidence).into_iter().skip(CAVEATS).collect()));
+            // The first screen has the most important ones, and findings stand below.
+            let is_found = |caveat: &str| evidence.conclusions.findings.iter().any(|one| one.kind.as_str() == caveat);
+            let rest = ranked_caveats(evidence).into_iter().skip(CAVEATS).filter(|(kind, _)| !is_found(kind));
+            body.extend(Block::list(rest.map(|(_, sentence)| sentence).collect()));
             body.extend(findings);
         }
         Section::of("causes", "Causes and caveats", body)
@@ -62,14 +64,10 @@ fn weakness(evidence: &Evidence, finding: &Finding) -> Block {
     let kind = capitalised(said.kind);
     let title = match finding.grade {
         Grade::Confirmed => kind,
-        _ => format!("{kind} ({})", said.grade),
+        Grade::Supported => format!("{kind} (likely)"),
+        Grade::Weak => format!("{kind} (possible)"),
     };
     Block::Finding { title, text: Text::from(said.text.as_str()), evidence: said.evidence }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// A line for each contrast; one that says so where none was due.

@@ -24,7 +24,7 @@ pub fn section(evidence: &Evidence) -> Section {
     body.extend(gate(evidence).map(Block::para));
     body.extend(super::aa::verdicts(evidence).into_iter().map(Block::para));
     body.extend(causes(evidence).into_iter().map(Block::para));
-    let mut caveats = caveats(evidence);
+    let mut caveats: Vec<String> = ranked_caveats(evidence).into_iter().map(|(_, sentence)| sentence).collect();
     let left = caveats.len().saturating_sub(CAVEATS);
     caveats.truncate(CAVEATS);
     caveats.extend((left > 0).then(|| format!("{left} more under Causes and caveats.")));
@@ -32,7 +32,7 @@ pub fn section(evidence: &Evidence) -> Section {
         body.push(Block::para("Keep in mind:"));
         body.extend(Block::list(caveats));
     }
-    body.extend(settings(evidence).map(Block::para));
+    body.extend(settings(evidence).map(Block::note));
     body.push(Block::note(how(evidence)));
     Section { id: "verdict", title: "Verdict".to_owned(), body }
 }
@@ -47,14 +47,16 @@ fn gate(evidence: &Evidence) -> Option<String> {
 fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
     let verdict = |duel: &HeadToHead| {
         let sentences = verdict::sentences(evidence, workload, duel);
-        Block::Judgement { tone: duel.overall.word.into(), sentences: sentences.into_iter().map(Text::from).collect() }
+        Block::Judgement {
+            tone: duel.overall.verdict.into(),
+            sentences: sentences.into_iter().map(Text::from).collect(),
+        }
     };
     if let Some(ladder) = workload.ladders.first() {
         let duel = workload.duels.iter().find(|duel| !workload.is_rung(&duel.candidate));
-        let steps = Block::Judgement {
-            tone: Tone::Same,
-            sentences: ladder::whole(ladder).into_iter().map(Text::from).collect(),
-        };
+        let top = workload.duels.iter().find(|duel| duel.candidate == ladder.top);
+        let sentences = ladder::whole(ladder).into_iter().chain(top.and_then(verdict::durability));
+        let steps = Block::Judgement { tone: Tone::Same, sentences: sentences.map(Text::from).collect() };
         return std::iter::once(steps).chain(duel.map(verdict)).collect();
     }
     match workload.duels.as_slice() {
@@ -72,16 +74,16 @@ fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[HeadToH
         (Verdict::Faster, "faster than it"),
         (Verdict::Slower, "slower"),
         (Verdict::NoDifferenceShown, "the same within the margin"),
-        (Verdict::Mixed, "faster at some points and slower at others"),
+        (Verdict::Mixed, "faster at some load levels and slower at others"),
         (Verdict::Inconclusive, "not decided"),
     ];
     let counted = words.iter().filter_map(|(word, text)| {
-        let all = duels.iter().filter(|duel| duel.overall.word == *word).count();
+        let all = duels.iter().filter(|duel| duel.overall.verdict == *word).count();
         (all > 0).then(|| format!("{all} {} {text}", if all == 1 { "is" } else { "are" }))
     });
     let counted = joined(counted.collect());
     let first = format!("{prefix}Of {} beside `{}`, {counted}.", count(duels.len(), "candidate"), duels[0].baseline);
-    let best = duels.iter().filter(|duel| duel.overall.word == Verdict::Faster);
+    let best = duels.iter().filter(|duel| duel.overall.verdict == Verdict::Faster);
     let ratio = |duel: &&HeadToHead| duel.overall.ratio.unwrap_or(0.0);
     let best = best.max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
     let told = best.map(|duel| verdict::throughput(&evidence.plan, workload, duel));
@@ -94,7 +96,7 @@ fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[HeadToH
 /// Throughput over what varies, or what the kind of run is about.
 fn main_chart(evidence: &Evidence) -> Option<Block> {
     let workloads = &evidence.conclusions.workloads;
-    let [workload] = workloads.as_slice() else { return Block::table(all_candidates(evidence)) };
+    let [workload] = workloads.as_slice() else { return Block::table(all_workloads(evidence)) };
     if let Some(chart) = workload.ladders.first().and_then(|one| waterfall::waterfall(workload, one)) {
         return Some(Block::chart(chart));
     }
@@ -114,6 +116,45 @@ fn main_chart(evidence: &Evidence) -> Option<Block> {
         }
         None => Block::table(table),
     }
+}
+
+/// A row for each workload; where one has several candidates, for each contender.
+fn all_workloads(evidence: &Evidence) -> Table {
+    let workloads = &evidence.conclusions.workloads;
+    let duels = || workloads.iter().map(|workload| workload.duels.as_slice());
+    let Some([first]) = duels().find(|duels| duels.len() == 1).filter(|_| duels().all(|duels| duels.len() == 1)) else {
+        return all_candidates(evidence);
+    };
+    let unit = &workloads[0].primary.unit;
+    let is_shared = workloads.iter().all(|workload| workload.primary.unit == *unit);
+    let title = |name: &str| Column::number(if is_shared { format!("{name} {unit}") } else { name.to_owned() }, 1);
+    let columns = [
+        Column::name("workload", 0),
+        title(&first.baseline),
+        title(&first.candidate),
+        Column::number(ratio_title(&first.overall), 0),
+        Column::number("95 % CI", 0),
+        Column::name("verdict", 0),
+    ];
+    let row = |workload: &WorkloadConclusions| {
+        let overall = &workload.duels[0].overall;
+        let value = |value: Option<f64>| {
+            let unit = if is_shared { String::new() } else { format!(" {}", workload.primary.unit) };
+            Cell::from(wording::optional_number(value) + &unit)
+        };
+        let figures = [value(overall.baseline_value), value(overall.candidate_value)];
+        [workload.workload.as_str().into()].into_iter().chain(figures).chain(answer(workload, overall))
+    };
+    Table::new(columns).with_rows(workloads.iter().map(row))
+}
+
+/// The ratio, its interval, and the verdict.
+fn answer(workload: &WorkloadConclusions, overall: &Comparison) -> [Cell; 3] {
+    let levels = workload.points.len();
+    let some = format!(" ({} of {levels} levels)", overall.points);
+    let some = if overall.points < levels { some } else { String::new() };
+    let verdict = Text::verdict(overall.verdict, wording::verdict(overall)).and_quiet(some);
+    [wording::ratio(overall).into(), wording::marked_interval(overall).into(), verdict.into()]
 }
 
 /// A row for each contender under each workload.
@@ -151,14 +192,8 @@ fn candidates(workload: &WorkloadConclusions, several: bool) -> Vec<Row> {
     let baseline =
         row(kind, &first.baseline, value(first.overall.baseline_value), ["1".into(), "".into(), "baseline".into()]);
     let candidate = |duel: &HeadToHead| {
-        let overall = &duel.overall;
-        let interval = wording::marked_interval(overall);
-        let points = workload.points.len();
-        let some = format!(" ({} of {points} points)", overall.points);
-        let some = if overall.points < points { some } else { String::new() };
-        let verdict = Text::verdict(overall.word, wording::word(overall)).and_quiet(some);
-        let rest = [wording::ratio(overall).into(), interval.into(), verdict.into()];
-        row(RowKind::Plain, &duel.candidate, value(overall.candidate_value), rest)
+        let rest = answer(workload, &duel.overall);
+        row(RowKind::Plain, &duel.candidate, value(duel.overall.candidate_value), rest)
     };
     std::iter::once(baseline).chain(workload.duels.iter().map(candidate)).collect()
 }
@@ -195,8 +230,8 @@ pub fn how_sure(grade: Grade) -> &'static str {
     }
 }
 
-/// What weakens the verdicts, each with what to do, the most important first.
-pub fn caveats(evidence: &Evidence) -> Vec<String> {
+/// What weakens the verdicts: each kind with a sentence that has what to do, the most important first.
+pub fn ranked_caveats(evidence: &Evidence) -> Vec<(&'static str, String)> {
     let mut seen: Vec<Caveat> = Vec::new();
     let duels = evidence.conclusions.workloads.iter().flat_map(|workload| &workload.duels);
     for caveat in duels.flat_map(|duel| &duel.overall.caveats) {
@@ -207,11 +242,13 @@ pub fn caveats(evidence: &Evidence) -> Vec<String> {
     seen.sort_by_key(|caveat| importance(*caveat));
     let before = seen.partition_point(|caveat| importance(*caveat) < importance(Caveat::Short));
     let (first, rest) = seen.split_at(before);
-    let of = |caveats: &[Caveat]| -> Vec<String> {
-        caveats.iter().filter_map(|caveat| caveat_sentence(evidence, *caveat)).collect()
+    let of = |caveats: &[Caveat]| -> Vec<(&'static str, String)> {
+        let with_kind = |caveat: &Caveat| Some((caveat.as_str(), caveat_sentence(evidence, *caveat)?));
+        caveats.iter().filter_map(with_kind).collect()
     };
     // What was compared stands before how long.
-    let defaults = sentences::findings::sentence(evidence, FindingKind::DefaultsChanged);
+    let kind = FindingKind::DefaultsChanged;
+    let defaults = sentences::findings::sentence(evidence, kind).map(|sentence| (kind.as_str(), sentence));
     of(first).into_iter().chain(defaults).chain(of(rest)).collect()
 }
 
@@ -249,7 +286,7 @@ fn caveat_sentence(evidence: &Evidence, caveat: Caveat) -> Option<String> {
             format!("Trials of {} s were shorter than two checkpoint cycles. ", method.duration_s)
         }
         Caveat::Quick if method.preset != "quick" => {
-            format!("Steps of the method were left out: {}. ", method.left_out.join(", "))
+            format!("Steps of the method were left out: {}. ", method.steps_left_out())
         }
         Caveat::SharedCores => {
             let cores = count(evidence.run.host.cores as usize, "core");
@@ -316,8 +353,9 @@ fn how(evidence: &Evidence) -> String {
         [one] => format!("{}, ", one.workload),
         _ => String::new(),
     };
+    let so_far = if evidence.run.ended_by.is_none() { " so far (the run is not finished)" } else { "" };
     format!(
-        "{place}{}, {trial}, {} in all; {}, {}; {}; plan {}.",
+        "{place}{}{so_far}, {trial}, {} in all; {}, {}; {}; plan {}.",
         count(tally.blocks_finished, "block"),
         duration(tally.minutes),
         host.cpu_model,

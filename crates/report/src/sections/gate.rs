@@ -165,11 +165,11 @@ pub fn about(plan: &PlanRecord) -> Option<String> {
 pub mod tests {
     use super::*;
     use crate::golden::evidence_of;
-    use fixtures::{CANDIDATE, Story, tell};
+    use fixtures::{CANDIDATE, Story, stored_run};
     use record::format::gate::{GateRecord, LatencyLimit};
 
     pub fn limited(ratio: f64, max_slowdown: f64) -> Evidence {
-        let mut stored = tell(&Story { ratios: [ratio; 4], spread: 0.005, ..Story::default() });
+        let mut stored = stored_run(&Story { ratios: [ratio; 4], spread: 0.005, ..Story::default() });
         let latency = Some(LatencyLimit { quantile: 99.0, max_slowdown: 0.1 });
         stored.plan.gate = Some(GateRecord { max_slowdown: Some(max_slowdown), latency });
         evidence_of(stored)
@@ -177,7 +177,7 @@ pub mod tests {
 
     #[test]
     fn a_candidate_that_promises_less_passes_with_a_line_about_it() {
-        let mut stored = tell(&Story { ratios: [1.3; 4], ..Story::default() });
+        let mut stored = stored_run(&Story { ratios: [1.3; 4], ..Story::default() });
         stored.run.contenders.get_mut(CANDIDATE).unwrap().durability_class = "D2".into();
         let lines = lines(&evidence_of(stored).gate().unwrap()).join("\n");
         assert!(lines.starts_with("gate: passed\n") && lines.contains("durability D2 instead of D3"), "{lines}");
@@ -194,11 +194,11 @@ pub mod tests {
 
     #[test]
     fn every_format_has_the_gate_of_a_run_with_limits_and_only_of_one() {
-        let (with, without) = (limited(0.95, 0.2), evidence_of(tell(&Story::default())));
+        let (with, without) = (limited(0.95, 0.2), evidence_of(stored_run(&Story::default())));
         for format in ["text", "html", "markdown"] {
             let write =
                 |evidence: &Evidence| crate::find(format).unwrap().write(evidence, &crate::Options::default()).unwrap();
-            let text = write(&with);
+            let text = write(&with).replace('\u{a0}', " ");
             assert!(text.contains("tps at most 20 % lower"), "{format}: {text}");
             assert!(!write(&without).contains("at most 20 %"), "{format}");
         }

@@ -11,9 +11,9 @@ use record::format::ladder::ChangeRecord;
 
 use super::{Topic, by_workload, stopped, waterfall};
 use crate::Evidence;
-use crate::document::{Block, Column, Section, Table};
+use crate::document::{Block, Cell, Column, Section, Table, Text};
 use crate::sentences::one_line;
-use crate::wording::{self, bound, optional_number};
+use crate::wording::{self, optional_number, ratio_text};
 
 pub struct Ladders;
 
@@ -43,7 +43,7 @@ fn of_ladder(workload: &WorkloadConclusions, ladder: &Ladder, is_first: bool) ->
         chart => body.push(chart.unwrap_or_else(table)),
     }
     body.push(Block::note(about(ladder) + "."));
-    body.extend(Block::list(stopped(sentences(ladder))));
+    body.extend(Block::list(stopped(sentences(workload, ladder))));
     if !ladder.interactions.is_empty() {
         let numbers = INTERACTIONS.iter().zip([0, 2, 3, 1, 3, 0, 1]).map(|(title, priority)| match *title {
             "step" => Column::name(*title, 0),
@@ -67,7 +67,7 @@ pub fn table(workload: &WorkloadConclusions, ladder: &Ladder) -> Table {
         Column::number("over base", 1),
         Column::number("95 % CI", 3),
         Column::name("durability", 4),
-        Column::prose("verdict", 0),
+        Column::name("verdict", 0),
     ];
     Table::new(columns).with_rows(rows(ladder))
 }
@@ -103,35 +103,37 @@ fn title(workload: &WorkloadConclusions, ladder: &Ladder) -> String {
 
 /// What each step does, in lines: the names of settings are too long for a column.
 fn changes(ladder: &Ladder) -> Vec<String> {
-    let line = |(rung, place): (&Rung, usize)| {
+    let line = |rung: &Rung| {
         let changes: Vec<String> = rung.changes.iter().map(ChangeRecord::text).collect();
-        format!("{place}. `{}`: {}", rung.contender, changes.join(", "))
+        format!("`{}`: {}", rung.contender, changes.join(", "))
     };
-    ladder.rungs.iter().zip(1..).map(line).collect()
+    ladder.rungs.iter().map(line).collect()
 }
 
 /// The base, then every rung.
-fn rows(ladder: &Ladder) -> Vec<Vec<String>> {
+fn rows(ladder: &Ladder) -> Vec<Vec<Cell>> {
     let class = |class: &Option<String>| class.clone().unwrap_or_else(|| "not known".to_owned());
     let nothing = || vec!["-".to_owned(), "-".to_owned()];
     let of_gain = |gain: &Option<Gain>| gain.as_ref().map_or_else(nothing, |gain| vec![ratio(gain), interval(gain)]);
-    let row = |name: &str, value, gains: [&Option<Gain>; 2], here: &Option<String>, word: String| {
+    let row = |name: &str, value, gains: [&Option<Gain>; 2], here: &Option<String>, verdict: Text| {
         let gains = gains.into_iter().flat_map(of_gain);
         let front = [name.to_owned(), optional_number(value)];
-        front.into_iter().chain(gains).chain([class(here), word]).collect::<Vec<_>>()
+        let figures = front.into_iter().chain(gains).chain([class(here)]).map(Cell::from);
+        figures.chain([verdict.into()]).collect::<Vec<_>>()
     };
-    let base = row(&ladder.base, ladder.base_value, [&None, &None], &ladder.base_class, "-".to_owned());
-    let rung = |rung: &Rung| row(&rung.contender, rung.value, [&rung.gain, &rung.cumulative], &rung.class, word(rung));
+    let base = row(&ladder.base, ladder.base_value, [&None, &None], &ladder.base_class, Text::plain("baseline"));
+    let rung =
+        |rung: &Rung| row(&rung.contender, rung.value, [&rung.gain, &rung.cumulative], &rung.class, verdict(rung));
     std::iter::once(base).chain(ladder.rungs.iter().map(rung)).collect()
 }
 
-/// The rule's word about a step, and what a reader must not overlook.
-fn word(rung: &Rung) -> String {
-    let Some(step) = &rung.step else { return "not measured".to_owned() };
-    let verdict = wording::word(step).to_owned();
+/// The verdict about a step, and what a reader must not overlook.
+fn verdict(rung: &Rung) -> Text {
+    let Some(step) = &rung.step else { return Text::plain("not measured") };
+    let verdict = Text::verdict(step.verdict, wording::verdict(step));
     match (&rung.trade, Mark::of(rung)) {
-        (Some((before, here)), _) => format!("{verdict}; trade: {before} to {here}"),
-        (None, Mark::NotShown) => format!("{verdict}; no gain shown"),
+        (Some((before, here)), _) => verdict.and_quiet(format!("; durability {before} to {here}")),
+        (None, Mark::NotShown) => verdict.and_quiet("; no gain shown"),
         (None, _) => verdict,
     }
 }
@@ -144,31 +146,26 @@ pub fn gain(gain: &Gain) -> String {
     }
 }
 
-/// `1.88`, with a third decimal where it is near nothing.
 fn ratio(gain: &Gain) -> String {
-    format!("{:.*}", decimals(gain), gain.ratio)
+    ratio_text(gain.ratio)
 }
 
 fn interval(gain: &Gain) -> String {
     let mark = if gain.basis == Basis::Plain { " t" } else { "" };
-    let text = |(low, high)| format!("{}–{}{mark}", bound(low, decimals(gain)), bound(high, decimals(gain)));
+    let text = |(low, high)| wording::bounds(low, high) + mark;
     gain.bounds.map_or("-".to_owned(), text)
 }
 
-fn decimals(gain: &Gain) -> usize {
-    if (0.9..1.1).contains(&gain.ratio) { 3 } else { 2 }
-}
-
 /// What the table does not say: the whole, the safe part of it, trades, who is missing, and caveats.
-fn sentences(ladder: &Ladder) -> Vec<String> {
+fn sentences(workload: &WorkloadConclusions, ladder: &Ladder) -> Vec<String> {
     let missing = ladder.rungs.iter().filter_map(|rung| {
         Some(format!("`{}` was not measured: {}", rung.contender, one_line(rung.refused.as_ref()?)))
     });
     let mut lines: Vec<String> = missing.collect();
     lines.extend(whole(ladder));
-    lines.push(product(ladder));
+    lines.extend(product(ladder));
     lines.extend(trades(ladder));
-    lines.extend(caveats(ladder));
+    lines.extend(caveats(workload, ladder));
     lines
 }
 
@@ -178,7 +175,7 @@ pub fn whole(ladder: &Ladder) -> Vec<String> {
     let whole = last.and_then(|rung| Some((rung, rung.cumulative.as_ref()?)));
     let all = whole.map(|(rung, gain)| {
         format!(
-            "All steps up to `{}` together: {} times the throughput of `{}`{}.",
+            "All steps up to `{}` together give {}x the throughput of `{}`{}.",
             rung.contender,
             ratio(gain),
             ladder.base,
@@ -186,7 +183,7 @@ pub fn whole(ladder: &Ladder) -> Vec<String> {
         )
     });
     let safe = ladder.safe_gain.as_ref().map(|safe| match ladder.rungs.iter().any(|rung| rung.trade.is_some()) {
-        true => format!("Without the steps that lower durability: {} times{}.", ratio(safe), bounds(safe)),
+        true => format!("Without the steps that lower durability it is {}x{}.", ratio(safe), bounds(safe)),
         false => "No step lowers durability.".to_owned(),
     });
     all.into_iter().chain(safe).collect()
@@ -197,10 +194,13 @@ fn bounds(gain: &Gain) -> String {
     if gain.bounds.is_some() { format!(" (95 % CI {})", interval(gain)) } else { String::new() }
 }
 
-fn product(ladder: &Ladder) -> String {
-    match ladder.product {
-        Some(product) => format!("The steps multiply to {product:.2}x"),
-        None => "The steps do not multiply to the whole, because not every block has every rung".to_owned(),
+/// Nothing where the product is that of all steps together.
+fn product(ladder: &Ladder) -> Option<String> {
+    let whole = ladder.rungs.iter().rev().find_map(|rung| rung.cumulative.as_ref());
+    match ladder.product.map(ratio_text) {
+        Some(product) if whole.is_some_and(|whole| ratio(whole) == product) => None,
+        Some(product) => Some(format!("The steps multiply to {product}x")),
+        None => Some("The steps do not multiply to the whole, because not every block has every rung".to_owned()),
     }
 }
 
@@ -211,17 +211,20 @@ fn trades(ladder: &Ladder) -> Vec<String> {
         let after = ladder.rungs[place + 1..].iter().any(|rung| rung.step.is_some());
         let after = if after { "; the steps above it are measured on top of it" } else { "" };
         Some(format!(
-            "`{}` is a trade: it lowers what a commit promises from {before} to {here}, and is left out of the safe gain{after}",
+            "`{}` is a trade: it lowers durability from {before} to {here}, so the gain without the trades leaves it out{after}",
             rung.contender
         ))
     };
     rungs.filter_map(trade).collect()
 }
 
-fn caveats(ladder: &Ladder) -> Option<String> {
+/// Those that the first screen lacks.
+fn caveats(workload: &WorkloadConclusions, ladder: &Ladder) -> Option<String> {
+    let known = |caveat: &Caveat| workload.duels.iter().any(|duel| duel.overall.caveats.contains(caveat));
     let of_steps = ladder.rungs.iter().filter_map(|rung| rung.step.as_ref()).flat_map(|step| &step.caveats);
     // That the promise differs stands in the table.
-    let all: BTreeSet<&Caveat> = of_steps.filter(|caveat| **caveat != Caveat::DurabilityDiffers).collect();
+    let all: BTreeSet<&Caveat> =
+        of_steps.filter(|caveat| **caveat != Caveat::DurabilityDiffers && !known(caveat)).collect();
     let words: Vec<&str> = all.iter().map(|caveat| caveat.as_str()).collect();
     (!words.is_empty()).then(|| format!("Caveats of these verdicts: {}", words.join("; ")))
 }
@@ -293,7 +296,7 @@ fn stage(stage: &Stage) -> Vec<String> {
         with_class(&comparison.baseline, &stage.classes.0),
         optional_number(comparison.baseline_value),
         format!("{}, {}", wording::ratio_only(comparison), wording::interval(comparison).unwrap_or("-".to_owned())),
-        wording::word(comparison).to_owned() + &wording::caveats(comparison, &[]),
+        wording::verdict(comparison).to_owned() + &wording::caveats(comparison, &[]),
     ]
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use analysis::{COLLECTED_SECONDS, Cell, Comparison, HeadToHead, Scaling, Step, Summary, WorkloadConclusions};
+use analysis::{COLLECTED_SECONDS, Caveat, Cell, Comparison, HeadToHead, Scaling, Step, Summary, WorkloadConclusions};
 use record::format::{ContenderRecord, Point, point_text};
 
 use super::first::{interval_title, ratio_title};
 use super::scaling::CPU_USE;
-use super::{Topic, by_workload, precision, stopped};
+use super::{Topic, as_title, by_workload, precision, stopped};
 use crate::Evidence;
 use crate::document::{
     Axis, Bar, Block, Chart, Column, Dot, Key, Plane, Plot, RowKind, Rows, Scale, Section, Series, Style, Table, Text,
@@ -74,7 +74,7 @@ fn of_duel(evidence: &Evidence, workload: &WorkloadConclusions, duel: &HeadToHea
     body.extend(Block::list(precise).map(|list| Block::fold("Precision and cross-checks", vec![list])));
     body.extend(duel.others.iter().map(|other| {
         let table = self::table(workload, &other.metric, &other.points, &other.overall);
-        Block::fold(wording::other_title(workload, &other.metric), vec![Block::Table(table)])
+        Block::fold(as_title(&wording::other_title(workload, &other.metric)), vec![Block::Table(table)])
     }));
     body
 }
@@ -92,15 +92,17 @@ pub fn table(workload: &WorkloadConclusions, metric: &str, points: &[Comparison]
         Column::name("verdict", 0),
     ]);
     let together = (points.len() > 1 && !overall.is_withheld).then_some(overall);
-    // What holds for all levels stands in the verdict already.
-    let known = together.map_or(&[][..], |overall| &overall.caveats);
+    // What holds for all levels stands in the verdict or below the table.
+    let of_all = points.first().into_iter().flat_map(|first| &first.caveats);
+    let of_all = of_all.filter(|caveat| points.iter().all(|point| point.caveats.contains(caveat)));
+    let known: Vec<Caveat> = of_all.chain(together.into_iter().flat_map(|all| &all.caveats)).copied().collect();
     let rows = points.iter().map(|point| (point, RowKind::Plain)).chain(together.map(|all| (all, RowKind::Overall)));
     for (comparison, kind) in rows {
         let extra = match (kind, together) {
-            (RowKind::Plain, Some(_)) => wording::caveats(comparison, known),
+            (RowKind::Plain, Some(_)) => wording::caveats(comparison, &known),
             _ => String::new(),
         };
-        let verdict = Text::verdict(comparison.word, wording::word(comparison));
+        let verdict = Text::verdict(comparison.verdict, wording::verdict(comparison));
         let verdict = verdict.and_quiet(failures(workload, comparison)).and_quiet(extra);
         let name = match &comparison.point {
             Some(point) => level(workload, point),
@@ -285,7 +287,7 @@ fn drawing(
     let scale = if is_log { Scale::Logarithmic } else { Scale::Span };
     let x_title = if is_log { format!("{variable} (log scale)") } else { variable.to_owned() };
     Some(Chart {
-        title: title.to_owned(),
+        title: as_title(title),
         legend: legend(evidence),
         caption: Text::plain(caption),
         alt: alt(&series, title),
@@ -341,7 +343,7 @@ fn forest(evidence: &Evidence, duel: &HeadToHead) -> Option<Chart> {
     let rows = duel.points.iter().chain(together).filter(|row| row.ratio.is_some());
     let bar = |row: &Comparison| Bar {
         label: row.point.as_ref().map_or("overall".to_owned(), point_text),
-        tone: row.word.into(),
+        tone: row.verdict.into(),
         strong: row.point.is_none(),
         span: None,
         estimate: row.ratio,
@@ -357,8 +359,9 @@ fn forest(evidence: &Evidence, duel: &HeadToHead) -> Option<Chart> {
         legend: Vec::new(),
         caption: Text::plain(format!(
             "Right of 1 the candidate is better. Thick: interval of rule {}, which holds for all levels together. Thin: t interval of \
-             this row alone. Shaded: below the margin.",
-            evidence.plan.method.rule.as_str()
+             this row alone. Shaded: differences below the margin of {}.",
+            evidence.plan.method.rule.as_str(),
+            wording::percent(evidence.plan.method.margin)
         )),
         alt: "The ratio at each level with its interval; the table below has the figures.".to_owned(),
         table: None,

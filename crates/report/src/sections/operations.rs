@@ -103,7 +103,7 @@ fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
     let [baseline, candidate] = part.shares.map(|share| share.map_or("-".to_owned(), wording::percent));
     let share = if baseline == candidate { baseline } else { format!("{baseline}, {candidate}") };
     let marks: String = part.marks.iter().map(|mark| format!(", {mark}")).collect();
-    let verdict = Text::verdict(comparison.word, wording::word(comparison));
+    let verdict = Text::verdict(comparison.verdict, wording::verdict(comparison));
     let (one, other) = (comparison.baseline_value, comparison.candidate_value);
     table.push(
         RowKind::Plain,
@@ -120,7 +120,7 @@ fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
 }
 
 fn has_verdict(part: &Part) -> bool {
-    !matches!(part.comparison.word, Verdict::Inconclusive)
+    !matches!(part.comparison.verdict, Verdict::Inconclusive)
 }
 
 fn by_share(parts: &[Part]) -> Vec<&Part> {
@@ -136,7 +136,7 @@ fn bars(name: &str, parts: &[Part]) -> Option<Chart> {
         let row = &part.comparison;
         Bar {
             label: part.name.clone(),
-            tone: row.word.into(),
+            tone: row.verdict.into(),
             strong: false,
             span: row.ratio.map(|ratio| (1.0, ratio)),
             estimate: None,
@@ -287,5 +287,5 @@ fn calls(workload: &WorkloadConclusions) -> Option<Block> {
             table.push(RowKind::Plain, named.chain(figures.iter().map(shown)));
         }
     }
-    Some(Block::fold("Calls of each statement", vec![Block::note(CALLS), Block::Table(table)]))
+    Some(Block::fold("Calls of each statement", vec![Block::note(CALLS), Block::Table(table.without_empty_columns())]))
 }

@@ -4,7 +4,7 @@ use analysis::{Best, Comparison, HeadToHead, OrderEffect, Peak, Unflagged, Varia
 use record::format::figures::percent_of_log;
 use record::format::{MethodRecord, point_text};
 
-use crate::wording::{blocks, count, detectable, duration, number, percent, ratio_only, unit};
+use crate::wording::{blocks, count, detectable, duration, number, percent, ratio_only, ratio_text, unit};
 
 /// Each a sentence of its own, without its full stop.
 pub fn sentences(method: &MethodRecord, metric: &str, duel: &HeadToHead) -> Vec<String> {
@@ -24,10 +24,11 @@ pub fn sentences(method: &MethodRecord, metric: &str, duel: &HeadToHead) -> Vec<
 /// The verdict once more, by the blocks that the host left alone.
 fn unflagged(with: &Comparison) -> Option<String> {
     let without = with.unflagged.as_ref()?;
-    let bounds = without.low.zip(without.high).map(|(low, high)| format!(" (95 % CI {low:.3}–{high:.3})"));
+    let bounds =
+        without.low.zip(without.high).map(|(low, high)| format!(" (95 % CI {}–{})", ratio_text(low), ratio_text(high)));
     Some(format!(
-        "Without the blocks that carry a flag of the host: {:.3}{}, {}, {}; with them {}, {}",
-        without.ratio,
+        "Without the blocks that carry a flag of the host: {}{}, {}, {}; with them {}, {}",
+        ratio_text(without.ratio),
         bounds.unwrap_or_default(),
         count(without.blocks, "block"),
         unflagged_word(without),
@@ -37,7 +38,7 @@ fn unflagged(with: &Comparison) -> Option<String> {
 }
 
 fn unflagged_word(without: &Unflagged) -> &'static str {
-    without.word.map_or("too few for a verdict", Verdict::as_str)
+    without.verdict.map_or("too few for a verdict", Verdict::as_str)
 }
 
 /// Each side at its best, and what became of the winner's curse.
@@ -46,12 +47,13 @@ fn peak(metric: &str, duel: &HeadToHead, peak: &Peak) -> String {
         let places: Vec<String> = best.points.iter().map(point_text).collect();
         format!("`{name}` {} {} at {}", number(best.value), unit(metric), places.join(" or "))
     };
-    let bounds = peak.low.zip(peak.high).map(|(low, high)| format!(" (95 % CI {low:.3}–{high:.3})"));
+    let bounds =
+        peak.low.zip(peak.high).map(|(low, high)| format!(" (95 % CI {}–{})", ratio_text(low), ratio_text(high)));
     format!(
-        "Peak against peak: {}, {}: ratio {:.3}{} ({}; one half of the blocks chose the points, the other was compared)",
+        "Peak against peak: {}, {}: ratio {}{} ({}; one half of the blocks chose the levels, the other was compared)",
         side(&duel.candidate, &peak.candidate),
         side(&duel.baseline, &peak.baseline),
-        peak.ratio,
+        ratio_text(peak.ratio),
         bounds.unwrap_or_default(),
         count(peak.blocks, "block")
     )
@@ -96,7 +98,7 @@ fn order(effect: OrderEffect, is_duet: bool) -> String {
     format!("{what}: {} (95 % CI {} to {})", share(effect.mean), share(effect.low), share(effect.high))
 }
 
-/// How long to measure (method, section 1), once four blocks tell.
+/// How long to measure (method, section 1), from four blocks on.
 fn advice(method: &MethodRecord, spread: &Variation) -> Option<String> {
     let (second, between) = (spread.sd_of_a_second?, spread.sd_between_trials?);
     let scatter = format!("one second varies by {}", percent(second));

@@ -230,7 +230,7 @@ fn fill(frame: &Frame) -> String {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use fixtures::{BASELINE, CANDIDATE, Story, tell};
+    use fixtures::{BASELINE, CANDIDATE, Story, stored_run};
     use record::format::{Point, WaitsRecord};
 
     fn record(trial: u32, contender: &str, waits: &[(&str, f64)], stacks: &[(&str, u64)]) -> DiagnosticRecord {
@@ -265,7 +265,7 @@ pub mod tests {
     }
 
     fn plan() -> PlanRecord {
-        tell(&Story::default()).plan
+        stored_run(&Story::default()).plan
     }
 
     #[test]

@@ -333,8 +333,8 @@ mod tests {
                  95 % confidence the probability that one loses commits is below 9.5 %. 30 OS crashes lost none of \
                  12,647 acknowledged commits: with 95 % confidence the probability that one loses commits is below \
                  9.5 %.",
-                "`A` committed 484 transactions per second before the crash and its first one 0.3100 s after the \
-                 restart (median; longest 0.5500 s). Each GiB of redo log since the last checkpoint adds 9.50 s (95 % \
+                "`A` committed 484 transactions per second before the crash and its first one 0.310 s after the \
+                 restart (median; longest 0.550 s). Each GiB of redo log since the last checkpoint adds 9.50 s (95 % \
                  CI 8.25 to 11.0, 30 crashes).",
             ]
         );
@@ -344,7 +344,7 @@ mod tests {
             broken[..2],
             [
                 "`A` promises D2 by its settings and does not keep it: measured D0. 28 of 30 kills lost commits: 1,672 \
-                 of 12,647 that were acknowledged, of at most the last 0.1700 s.",
+                 of 12,647 that were acknowledged, of at most the last 0.170 s.",
                 "`A` was damaged by 30 kills: 1 transaction that no client sent and no restart after 2 kills.",
             ]
         );

@@ -11,7 +11,7 @@ use record::point::CORES;
 use super::{Topic, by_workload, levels, stopped};
 use crate::Evidence;
 use crate::document::{Block, Column, Section, Table};
-use crate::wording::{self, number, percent};
+use crate::wording::{self, number, percent, ratio_text};
 
 pub struct Cores;
 
@@ -31,6 +31,9 @@ fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block
     body.extend(Block::list(stopped(laws(scaling, &workload.primary.unit, &evidence.plan.baseline))));
     // A sweep over clients stands by level above; the page has it as scaling too.
     let is_news = scaling.variable == CORES || scaling.laws.iter().any(|law| law.fit.is_ok());
+    if !is_news && scaling.steps.iter().all(|step| step.speed_up.is_none()) {
+        return Vec::new();
+    }
     if is_news { body } else { vec![Block::OnPage(body)] }
 }
 
@@ -46,7 +49,7 @@ fn table(scaling: &Scaling, unit: &str) -> Table {
     });
     let columns: Vec<Column> = std::iter::once(Column::name("contender", 0)).chain(numbers).collect();
     let cells = |step: &Step| [vec![step.contender.clone()], row(scaling, step), cost_row(scaling, step)].concat();
-    Table::new(columns).with_rows(scaling.steps.iter().map(cells))
+    Table::new(columns).with_rows(scaling.steps.iter().map(cells)).without_empty_columns()
 }
 
 /// How to read the table, in sentences.
@@ -64,7 +67,7 @@ fn about(scaling: &Scaling) -> Vec<&'static str> {
 /// Headings of what each step reaches, behind the contender's name.
 fn heading(scaling: &Scaling, unit: &str) -> Vec<String> {
     let clients = scaling.searched.then(|| "clients".to_owned());
-    let rest = [unit, "speed-up", "per one", "ratio to the baseline", "n"].map(str::to_owned);
+    let rest = [unit, "speed-up", "efficiency", "ratio to the baseline", "blocks"].map(str::to_owned);
     std::iter::once(scaling.variable.to_owned()).chain(clients).chain(rest).collect()
 }
 
@@ -76,7 +79,7 @@ fn row(scaling: &Scaling, step: &Step) -> Vec<String> {
     let efficiency = step.efficiency.map_or("-".to_owned(), |estimate| percent(estimate.value));
     let ratio = step.ratio.as_ref().map_or("-".to_owned(), |(estimate, basis)| {
         let mark = if *basis == stats::Basis::Plain { " t" } else { "" };
-        with_bounds(estimate, |value| format!("{value:.3}")) + mark
+        with_bounds(estimate, ratio_text) + mark
     });
     let value = Estimate { value: step.value.mean, bounds: step.value.low.zip(step.value.high) };
     let rest = [with_bounds(&value, number), speed_up, efficiency, ratio, step.value.trials.to_string()];
@@ -187,10 +190,7 @@ pub fn why(refusal: &UslRefusal, scaling: &Scaling) -> String {
         }
         UslRefusal::NoSingle => format!("nothing was measured with 1 {one}"),
         UslRefusal::TooFewBlocks { have } => {
-            format!(
-                "three blocks are the least that can tell its spread, and there is {}",
-                wording::count(*have, "block")
-            )
+            format!("its spread takes three blocks at least, and there is {}", wording::count(*have, "block"))
         }
         UslRefusal::TooFewBeyondKnee { have } => format!(
             "the curve has hardly bent: {} behind the knee, and two are the least",

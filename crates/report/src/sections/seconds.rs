@@ -3,7 +3,7 @@
 //! Raw, so that a stall shows as a stall. Each quantity has a chart of its own on the same seconds; what was not
 //! seen of a contender has no line in it.
 
-use analysis::latency_windows::{Told, windows};
+use analysis::latency_windows::{WindowFigures, windows};
 use analysis::timeline::{Observed, QUANTITIES, Quantity, checkpoints};
 use analysis::{SERIES_COLUMN, WorkloadConclusions};
 use record::format::{ContenderRecord, Point, Series as Recorded, TrialRecord, point_text};
@@ -26,7 +26,7 @@ impl Topic for Seconds {
 }
 
 /// A figure of each window, in ms.
-type Figure = fn(&Told) -> Option<f64>;
+type Figure = fn(&WindowFigures) -> Option<f64>;
 
 /// In the order in which they are drawn.
 const FIGURES: [(&str, Figure); 3] = [
@@ -108,7 +108,7 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
     let (told, window_s) = windows_of(evidence, &drawn);
     let of_windows = FIGURES.iter().filter_map(|(title, value)| {
         // In the middle of its window, whose last second may be cut off.
-        let dot = |one: &Told| Some((one.start_s + one.seconds / 2.0, value(one)?));
+        let dot = |one: &WindowFigures| Some((one.start_s + one.seconds / 2.0, value(one)?));
         let lines: Vec<Vec<(f64, f64)>> = told.iter().map(|line| line.iter().filter_map(dot).collect()).collect();
         chart(&format!("{title} in windows of {} s", number(window_s)), &lines, "ms")
     });
@@ -141,9 +141,9 @@ fn spread(evidence: &Evidence, lines: &[Vec<(f64, f64)>]) -> String {
 }
 
 /// Response times in each window, and how long a window is. One window is no series.
-fn windows_of(evidence: &Evidence, drawn: &Drawn) -> (Vec<Vec<Told>>, f64) {
+fn windows_of(evidence: &Evidence, drawn: &Drawn) -> (Vec<Vec<WindowFigures>>, f64) {
     let of_trial = |trial: &&TrialRecord| evidence.windows.get(&trial.trial).and_then(|log| windows(log));
-    let told: Vec<Vec<Told>> = drawn.trials.iter().map(|trial| of_trial(trial).unwrap_or_default()).collect();
+    let told: Vec<Vec<WindowFigures>> = drawn.trials.iter().map(|trial| of_trial(trial).unwrap_or_default()).collect();
     if told.iter().all(|windows| windows.len() < 2) {
         return (Vec::new(), 0.0);
     }
@@ -184,7 +184,7 @@ fn table(series: &[Series]) -> Table {
     let every = rows.len().div_ceil(ROWS_MAX).max(1);
     let row = |(second, values): &(f64, Vec<Option<f64>>)| {
         let values = values.iter().map(|value| optional_number(*value));
-        std::iter::once(number(*second)).chain(values).collect::<Vec<_>>()
+        std::iter::once(second.to_string()).chain(values).collect::<Vec<_>>()
     };
     let names = series.iter().map(|one| Column::number(one.name.as_str(), 0));
     let columns: Vec<Column> = std::iter::once(Column::number("second", 0)).chain(names).collect();

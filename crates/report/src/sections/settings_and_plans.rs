@@ -79,8 +79,11 @@ pub fn plans_counted(drift: &Difference) -> Option<String> {
     if all == 0 {
         return None;
     }
-    let refused =
-        if unanswered > 0 { format!("; {unanswered} of them not both servers explain") } else { String::new() };
+    let refused = if unanswered > 0 {
+        format!("; {unanswered} of them cannot be explained by both servers")
+    } else {
+        String::new()
+    };
     if !drift.same_family {
         return Some(format!("plans of {}, side by side{refused}", count(all, "statement")));
     }
@@ -127,11 +130,11 @@ fn key(name: &str) -> String {
 mod tests {
     use super::*;
     use analysis::differences::drifts;
-    use fixtures::{Story, tell};
+    use fixtures::{Story, stored_run};
 
     #[test]
     fn every_setting_of_the_file_has_its_line() {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         let names: Vec<String> = (10..30).map(|number| format!("asked_{number}")).collect();
         for (index, contender) in stored.plan.contenders.iter_mut().enumerate() {
             let facts = stored.run.contenders.get_mut(&contender.name).unwrap();
@@ -148,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_offered_contender_can_stand_in_an_experiment_file() {
-        let mut stored = tell(&Story::default());
+        let mut stored = stored_run(&Story::default());
         stored.plan.contenders[1].settings.insert("a.b".into(), "x\"y".into());
         stored.plan.contenders[1].engine = "mysql@5.6.24".into();
         stored.plan.contenders[1].memory_bytes = Some(8 << 30);

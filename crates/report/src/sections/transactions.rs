@@ -27,7 +27,7 @@ fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block
     let Some(record) = record.filter(|record| !record.kinds.is_empty()) else { return Vec::new() };
     let mut body = vec![Block::Table(table(workload, record)), Block::note(ABOUT)];
     if record.kinds.iter().any(|kind| kind.p90_limit_s.is_some()) {
-        body.push(Block::note("OK: nine of ten answers came within the limit that the workload sets."));
+        body.push(Block::note("Limit met: nine of ten answers came within the time that the workload sets."));
     }
     let notes = record.notes.iter().cloned().chain(remarks(workload, record));
     body.extend(Block::list(stopped(notes.collect())));

@@ -34,14 +34,14 @@ impl Topic for Trials {
 fn flagged(evidence: &Evidence) -> Table {
     let repeated_as = conditions::repeated_as(evidence.trials.measured());
     let is_odd = |trial: &&TrialRecord| {
-        !trial.flags.is_empty() || trial.purpose.repeats().is_some() || repeated_as.contains_key(&trial.trial)
+        !flags(trial).is_empty() || trial.purpose.repeats().is_some() || repeated_as.contains_key(&trial.trial)
     };
     let row = |trial: &TrialRecord| {
-        let remarks = trial.flags.iter().filter_map(|flag| trial.remarks.get(flag)).cloned();
+        let remarks = flags(trial).into_iter().filter_map(|flag| trial.remarks.get(flag)).cloned();
         let remarks = remarks.chain(conditions::repetition(trial, &repeated_as)).collect::<Vec<_>>().join("; ");
         let front =
             [trial.trial.to_string(), trial.block.to_string(), trial.contender.clone(), point_text(&trial.point)];
-        front.into_iter().chain([trial.flags.join(", "), remarks]).collect::<Vec<_>>()
+        front.into_iter().chain([flags(trial).join(", "), remarks]).collect::<Vec<_>>()
     };
     let rows: Vec<Vec<String>> = evidence.trials.measured().iter().filter(is_odd).map(row).collect();
     let mut columns = vec![
@@ -57,6 +57,11 @@ fn flagged(evidence: &Evidence) -> Table {
     }
     let shown = columns.len();
     Table::new(columns).with_rows(rows.into_iter().map(|row| row.into_iter().take(shown)))
+}
+
+/// Those of the whole trial: what is odd about single operations stands with these (`gap:select_03`).
+fn flags(trial: &TrialRecord) -> Vec<&str> {
+    trial.flags.iter().map(String::as_str).filter(|flag| !flag.contains(':')).collect()
 }
 
 fn all(evidence: &Evidence) -> Table {
@@ -119,11 +124,13 @@ fn chart(evidence: &Evidence) -> Option<Chart> {
         let (class, title) = (kind(trial, &repeated_as), title(trial, &repeated_as));
         Some(Mark { lane, from: *from, to: *to, class, title })
     };
+    let marks: Vec<Mark> = spans.iter().filter_map(mark).collect();
     let odd = [("flagged", "flagged"), ("failed", "failed"), ("replaced", "repeated later")];
-    let odd = odd.into_iter().map(|(class, text)| Key::class(&format!("{class}-key"), text));
+    let odd = odd.into_iter().filter(|(class, _)| marks.iter().any(|mark| mark.class == *class));
+    let odd = odd.map(|(class, text)| Key::class(&format!("{class}-key"), text));
     Some(Chart {
         title: "When each trial ran".to_owned(),
-        legend: levels::legend(evidence).into_iter().chain(odd).collect(),
+        legend: levels::legend(evidence).into_iter().chain(odd.collect::<Vec<_>>()).collect(),
         caption: Text::plain(
             "One row for each contender, in the order of the legend; a line where each block begins. The order within a block is random.",
         ),
@@ -133,7 +140,7 @@ fn chart(evidence: &Evidence) -> Option<Chart> {
             x: Axis { title: "minutes since the first trial began".to_owned(), scale: Scale::Zero, ticks: Vec::new() },
             lanes: contenders.len(),
             lines: blocks(&spans),
-            marks: spans.iter().filter_map(mark).collect(),
+            marks,
         }),
     })
 }
@@ -151,7 +158,7 @@ fn kind(trial: &TrialRecord, repeated_as: &BTreeMap<u32, u32>) -> &'static str {
     match trial {
         TrialRecord { status: Status::Failed, .. } => "failed",
         _ if repeated_as.contains_key(&trial.trial) => "replaced",
-        TrialRecord { flags, .. } if !flags.is_empty() => "flagged",
+        _ if !flags(trial).is_empty() => "flagged",
         _ => "plain",
     }
 }
@@ -180,7 +187,7 @@ fn summary(evidence: &Evidence) -> String {
         "{}: {} failed, {} flagged, {} repeated",
         wording::count(evidence.trials.measured().len(), "trial"),
         count(&|trial| trial.status == Status::Failed),
-        count(&|trial| !trial.flags.is_empty()),
+        count(&|trial| !flags(trial).is_empty()),
         count(&|trial| repeated_as.contains_key(&trial.trial)),
     )
 }

@@ -1,21 +1,21 @@
-//! What is told of a search over settings: who raced, who was out when and why, and what became of the winner.
+//! A search over settings: which candidates were measured, when and why each was dropped, and the winner.
 //!
-//! Ratios of the race stand here to show how the choice was made. They chose what they praise, so no word and
-//! no interval belongs to them; what was gained is the duel's to say.
+//! Ratios of the search stand here to show how the choice was made. The winner was selected by them, so they overstate
+//! its gain and get neither a verdict nor an interval; the gain is measured by the duel that follows.
 
 use std::collections::BTreeMap;
 
-use super::Topic;
+use super::{Topic, stopped};
 use crate::Evidence;
 use crate::document::{Block, Column, Section, Table};
 use crate::sentences::one_line;
-use crate::wording::percent;
+use crate::wording::{number, percent};
 use record::format::figures::signed_percent;
 use record::format::tuning::{CandidateRecord, OutCause, RecoveryRecord, RoundRecord, SearchRecord};
 use record::format::{DecisionKind, Purpose, TrialRecord, point_text};
 
 const ABOUT: &str =
-    "Figures of the race chose its winner, so they praise it: only the duel's blocks show what was gained.";
+    "The winner was selected by these figures, so they overstate its gain: only the duel that follows measures it.";
 
 pub struct Search;
 
@@ -23,13 +23,13 @@ impl Topic for Search {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let search = evidence.run.search.as_ref()?;
         // Without a duel the first screen has the outcome.
-        let outcome =
-            Block::list(about(search).into_iter().chain(ending(search)).collect()).filter(|_| search.run.is_some());
+        let outcome = Block::list(stopped(about(search).into_iter().chain(ending(search)).collect()))
+            .filter(|_| search.run.is_some());
         let mut body: Vec<Block> = outcome.into_iter().collect();
         body.push(Block::Table(candidates(search)));
         body.push(Block::note(ABOUT));
         body.extend(Block::table(rounds(search)));
-        body.extend(Block::list(space(search).into_iter().chain(recovery(evidence)).collect()));
+        body.extend(Block::list(stopped(space(search).into_iter().chain(recovery(evidence)).collect())));
         Section::of("search", "The search over settings", body)
     }
 
@@ -41,7 +41,7 @@ impl Topic for Search {
 /// The first screen of a race, which has no verdict.
 pub fn first(evidence: &Evidence) -> Section {
     let search = evidence.run.search.as_ref();
-    let lines = search.map(|search| ending(search).into_iter().chain(about(search)).collect());
+    let lines = search.map(|search| stopped(ending(search).into_iter().chain(about(search)).collect()));
     let body = lines.and_then(Block::list).into_iter().collect();
     Section { id: "verdict", title: "Outcome".to_owned(), body }
 }
@@ -51,7 +51,7 @@ fn candidates(search: &SearchRecord) -> Table {
         Column::name("candidate", 0),
         Column::number("blocks", 2),
         Column::number("ahead by", 0),
-        Column::number("evidence", 1),
+        Column::number(format!("evidence, {:.0} needed", evidence_needed(search)), 1),
         Column::prose("result", 0),
         Column::prose("settings", 0),
     ];
@@ -61,7 +61,7 @@ fn candidates(search: &SearchRecord) -> Table {
 
 fn rounds(search: &SearchRecord) -> Table {
     let columns =
-        [Column::name("round", 0), Column::name("blocks", 0), Column::number("raced", 0), Column::prose("stayed", 0)];
+        [Column::name("round", 0), Column::name("blocks", 0), Column::number("measured", 0), Column::prose("kept", 0)];
     Table::new(columns).with_rows(round_rows(search))
 }
 
@@ -71,14 +71,14 @@ fn about(search: &SearchRecord) -> Vec<String> {
     let raced = search.candidates.iter().filter(|candidate| candidate.blocks > 0).count();
     let place = format!("{}, {}", search.workload, point_text(&search.point));
     let mut lines = vec![format!(
-        "{raced} of {} candidates raced against `{}` ({place}); the slower half goes after each {} blocks, {} blocks at most",
+        "{raced} of {} candidates were measured against `{}` ({place}); the slower half is dropped after each {} blocks, at most {} blocks",
         search.candidates.len(),
         search.incumbent,
         rules.blocks_per_round,
         rules.blocks_max
     )];
     lines.extend(search.notes.iter().cloned());
-    lines.extend(search.run.iter().map(|run| format!("its trials are kept in run {run}")));
+    lines.extend(search.run.iter().map(|run| format!("The trials of the search are kept in run {run}")));
     lines
 }
 
@@ -86,33 +86,33 @@ fn about(search: &SearchRecord) -> Vec<String> {
 fn ending(search: &SearchRecord) -> Vec<String> {
     let Some(outcome) = &search.outcome else {
         return vec![
-            "the search is not over: it goes on, or was interrupted, and `dbduel tune --resume` goes on with it"
+            "The search is not finished: it is running, or was interrupted; continue it with `dbduel tune --resume`"
                 .to_owned(),
         ];
     };
     let Some(winner) = &outcome.winner else {
         let seen = match outcome.mde {
-            Some(mde) => format!("; a gain below {} would not have been seen (MDE)", percent(mde)),
+            Some(mde) => format!("; the smallest detectable gain was {}", percent(mde)),
             None => String::new(),
         };
-        return vec![format!("no candidate came out ahead of `{}`{seen}", search.incumbent)];
+        return vec![format!("No candidate was faster than `{}`{seen}", search.incumbent)];
     };
     let shown = match outcome.shown {
-        true => "shown to be faster by the race",
-        false => "ahead, which the race alone does not show",
+        true => "the search shows it to be faster",
+        false => "it was ahead at the end, but the search does not show it to be faster",
     };
-    let mut lines = vec![format!("{winner} was left ({}): {shown}", ended_by(&outcome.ended_by))];
+    let mut lines = vec![format!("`{winner}` won ({}): {shown}", ended_by(&outcome.ended_by))];
     lines.extend(
-        search.candidates.iter().find(|one| one.name == *winner).map(|one| format!("{winner}: {}", changes(one))),
+        search.candidates.iter().find(|one| one.name == *winner).map(|one| format!("`{winner}`: {}", changes(one))),
     );
-    lines.extend(outcome.duel.iter().map(|duel| format!("it met `{}` again in run {duel}", search.incumbent)));
+    lines.extend(outcome.duel.iter().map(|duel| format!("The duel with `{}` is run {duel}", search.incumbent)));
     lines
 }
 
 fn ended_by(word: &str) -> &'static str {
     match word {
-        "budget" => "time was over",
-        "blocks" => "blocks were used up",
+        "budget" => "stopped at the budget",
+        "blocks" => "all blocks were measured",
         "nobody left" => "no candidate left",
         _ => "decided",
     }
@@ -127,7 +127,7 @@ fn pairs(settings: &BTreeMap<String, String>) -> String {
     settings.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A row and its settings for each candidate, those who raced longest first.
+/// A row and its settings for each candidate, those with most blocks first.
 fn rows(search: &SearchRecord) -> Vec<(Vec<String>, String)> {
     let mut list: Vec<&CandidateRecord> = search.candidates.iter().collect();
     list.sort_by(|one, other| {
@@ -138,13 +138,13 @@ fn rows(search: &SearchRecord) -> Vec<(Vec<String>, String)> {
     list.into_iter().map(|candidate| (row(search, candidate), told(candidate))).collect()
 }
 
+/// The evidence that shows a candidate to be faster.
+fn evidence_needed(search: &SearchRecord) -> f64 {
+    search.candidates.len() as f64 / search.rules.alpha
+}
+
 fn row(search: &SearchRecord, candidate: &CandidateRecord) -> Vec<String> {
-    let enough = search.candidates.len() as f64 / search.rules.alpha;
-    let evidence = match candidate.blocks {
-        0 => String::new(),
-        _ if candidate.evidence < 10.0 => format!("{:.2} of {enough:.0}", candidate.evidence),
-        _ => format!("{:.0} of {enough:.0}", candidate.evidence),
-    };
+    let evidence = if candidate.blocks == 0 { String::new() } else { number(candidate.evidence) };
     vec![
         candidate.name.clone(),
         candidate.blocks.to_string(),
@@ -157,11 +157,11 @@ fn row(search: &SearchRecord, candidate: &CandidateRecord) -> Vec<String> {
 fn fate(search: &SearchRecord, candidate: &CandidateRecord) -> String {
     let Some(out) = &candidate.out else {
         let is_winner = search.outcome.as_ref().is_some_and(|outcome| outcome.winner.as_ref() == Some(&candidate.name));
-        return if is_winner { "won".to_owned() } else { "still raced at the end".to_owned() };
+        return if is_winner { "won".to_owned() } else { "measured to the end".to_owned() };
     };
     let when = match out.after_block {
-        0 => "out at once".to_owned(),
-        block => format!("out after block {block}"),
+        0 => "dropped at the start".to_owned(),
+        block => format!("dropped after block {block}"),
     };
     format!("{when}: {}", one_line(&why(&out.cause, &search.incumbent)))
 }
@@ -199,34 +199,35 @@ fn round_rows(search: &SearchRecord) -> Vec<Vec<String>> {
     search.rounds.iter().map(row).collect()
 }
 
-/// What could be moved, and what never is.
+/// Which settings were varied, and which never are.
 fn space(search: &SearchRecord) -> Vec<String> {
     let range = |(name, values): (&String, &Vec<String>)| format!("{name} ({})", values.join(", "));
-    let mut lines = vec![format!("settings moved: {}", search.space.iter().map(range).collect::<Vec<_>>().join("; "))];
+    let mut lines =
+        vec![format!("Settings that were varied: {}", search.space.iter().map(range).collect::<Vec<_>>().join("; "))];
     lines.extend(search.refused.iter().map(|one| {
-        format!("not tried, because the server refuses it: {} = {} ({})", one.setting, one.value, one_line(&one.why))
+        format!("Not tried, because the server refuses it: {} = {} ({})", one.setting, one.value, one_line(&one.why))
     }));
     if !search.held.is_empty() {
         lines.push(format!(
-            "never moved, because they decide what a commit promises or shape the files: {}",
+            "Never varied, because they decide durability or the layout of files: {}",
             search.held.join(", ")
         ));
     }
     if !search.held_out.is_empty() {
         let labels: Vec<String> = search.held_out.iter().map(|label| format!("`{label}`")).collect();
-        lines.push(format!("had no part in the search: {}", labels.join(", ")));
+        lines.push(format!("Workloads that are no part of the search: {}", labels.join(", ")));
     }
     lines
 }
 
-/// How long both sides were away after kills under load.
+/// How long both servers took to recover after kills under load.
 fn recovery(evidence: &Evidence) -> Vec<String> {
     let is_ours = |purpose: &Purpose| matches!(purpose, Purpose::Recovery { .. });
     let left_out =
         evidence.run.decided(DecisionKind::LeftOut).filter(|one| is_ours(&one.purpose)).map(|one| one.because.clone());
     let failure = |trial: &TrialRecord| Some(format!("`{}`: {}", trial.contender, trial.failure.as_ref()?.message));
     let failed = evidence.trials.of(is_ours).filter_map(failure);
-    let not_measured = left_out.chain(failed).map(|why| format!("recovery after a kill was not measured: {why}"));
+    let not_measured = left_out.chain(failed).map(|why| format!("Recovery after a kill was not measured: {why}"));
     RecoveryRecord::all(evidence.trials.probes()).iter().map(recovery_of).chain(not_measured).collect()
 }
 
@@ -238,7 +239,7 @@ fn recovery_of(record: &RecoveryRecord) -> String {
     };
     let longest = record.load_s.iter().copied().fold(0.0, f64::max);
     format!(
-        "`{}` killed under load ({}, {}): first login after {}, first commit after {} (range of n = {}, after {longest:.0} s of load at most)",
+        "`{}` killed under load ({}, {}): first login after {}, first commit after {} (range of {} kills, after at most {longest:.0} s of load)",
         record.contender,
         record.workload,
         point_text(&record.point),
@@ -252,21 +253,24 @@ fn recovery_of(record: &RecoveryRecord) -> String {
 mod tests {
     use super::*;
     use crate::golden::evidence_of;
-    use fixtures::{Story, search, tell_duel_of_a_search};
+    use fixtures::{Story, duel_after_search, search};
     use record::StoredTrials;
     use record::format::DecisionRecord;
 
     fn told() -> SearchRecord {
-        tell_duel_of_a_search(&Story::default()).run.search.unwrap()
+        duel_after_search(&Story::default()).run.search.unwrap()
     }
 
     #[test]
     fn candidates_are_told_with_what_became_of_them() {
         let rows = rows(&told());
-        assert_eq!(rows[0].0, ["c1", "12", "+12.0 %", "400 of 60", "won"]);
+        assert_eq!(rows[0].0, ["c1", "12", "+12.0 %", "400", "won"]);
         assert_eq!(rows[0].1, "innodb_log_file_size = 1G (one change)");
-        assert_eq!(rows[1].0[4], "out after block 2: in the slower half of its round");
-        assert_eq!(rows[2].0[1..], ["0", "", "", "out at once: it said: <b>&unknown variable"].map(String::from));
+        assert_eq!(rows[1].0[4], "dropped after block 2: in the slower half of its round");
+        assert_eq!(
+            rows[2].0[1..],
+            ["0", "", "", "dropped at the start: it said: <b>&unknown variable"].map(String::from)
+        );
     }
 
     #[test]
@@ -286,25 +290,22 @@ mod tests {
     fn a_search_that_nobody_won_says_what_it_could_have_seen() {
         let mut none = told();
         none.outcome.as_mut().unwrap().winner = None;
-        assert_eq!(
-            ending(&none),
-            ["no candidate came out ahead of `5.5`; a gain below 3 % would not have been seen (MDE)"]
-        );
-        assert!(ending(&search(1))[0].starts_with("the search is not over"));
+        assert_eq!(ending(&none), ["No candidate was faster than `5.5`; the smallest detectable gain was 3 %"]);
+        assert!(ending(&search(1))[0].starts_with("The search is not finished"));
     }
 
     #[test]
     fn a_value_that_the_server_refuses_is_named_with_its_reason() {
-        let line = "not tried, because the server refuses it: innodb_log_file_size = 3G (cannot start mysql; it said: <b>&too large)";
+        let line = "Not tried, because the server refuses it: innodb_log_file_size = 3G (cannot start mysql; it said: <b>&too large)";
         assert!(space(&told()).iter().any(|one| one == line), "{:?}", space(&told()));
         assert!(!space(&search(1)).iter().any(|one| one.contains("refuses")));
     }
 
     #[test]
     fn recovery_is_told_as_a_range_with_how_often() {
-        let mut evidence = evidence_of(tell_duel_of_a_search(&Story::default()));
+        let mut evidence = evidence_of(duel_after_search(&Story::default()));
         let lines = recovery(&evidence);
-        assert!(lines[0].contains("first commit after 0.90 to 1.10 s (range of n = 3"), "{lines:?}");
+        assert!(lines[0].contains("first commit after 0.90 to 1.10 s (range of 3 kills"), "{lines:?}");
         let first = evidence.trials.probes()[0].clone();
         evidence.trials = StoredTrials::default();
         evidence.run.decisions.push(DecisionRecord {
@@ -314,6 +315,6 @@ mod tests {
             point: first.point,
             ..DecisionRecord::new(DecisionKind::LeftOut, "there is no server")
         });
-        assert_eq!(recovery(&evidence), ["recovery after a kill was not measured: there is no server"]);
+        assert_eq!(recovery(&evidence), ["Recovery after a kill was not measured: there is no server"]);
     }
 }

@@ -48,7 +48,7 @@ fn bars(ladder: &Ladder) -> Vec<Bar> {
         below = rung.cumulative.map(|cumulative| cumulative.ratio);
     }
     let whole = ladder.rungs.iter().rfind(|rung| rung.cumulative.is_some()).and_then(|rung| rung.cumulative);
-    bars.extend(whole.as_ref().map(|gain| total("the whole", gain)));
+    bars.extend(whole.as_ref().map(|gain| total("all steps", gain)));
     bars.extend(
         ladder
             .safe_gain
@@ -77,7 +77,7 @@ fn total(label: &str, gain: &Gain) -> Bar {
 }
 
 fn bar(label: &str, tone: Tone, span: Option<(f64, f64)>, thin: Option<(f64, f64)>, gain: Option<&Gain>) -> Bar {
-    let numbers = gain.map_or("not measured".to_owned(), |gain| format!("{:.2}x", gain.ratio));
+    let numbers = gain.map_or("not measured".to_owned(), |gain| format!("{}x", wording::ratio_text(gain.ratio)));
     let title = gain.map_or(numbers.clone(), ladder::gain);
     Bar {
         label: label.to_owned(),

@@ -12,7 +12,7 @@ pub fn found(one: &AaRecord) -> String {
         one.version,
         one.workload,
         point_text(&one.point),
-        one.word,
+        one.verdict,
         one.ratio,
         one.low,
         one.high,

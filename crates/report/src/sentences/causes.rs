@@ -6,7 +6,8 @@ use record::format::figures::short_percent;
 use record::format::{ContrastKind, Point, point_text};
 
 use super::probes::trial_failed;
-use super::{Said, costs, figure};
+use super::{Said, costs};
+use crate::wording::number;
 use crate::{Evidence, verdict};
 
 pub fn said(evidence: &Evidence, cause: &Cause) -> Said {
@@ -115,12 +116,12 @@ fn of_both(cause: &Cause, one: &Measure) -> String {
         Side::Candidate => (one.other, one.own),
         Side::Baseline => (one.own, one.other),
     };
+    let (title, unit) = costs::measured(&one.metric);
     format!(
-        "{} {} beside `{}`, {} beside `{}` (means of {} blocks)",
-        costs::measured(&one.metric),
-        figure(baseline),
+        "{title} {}{unit} beside `{}`, {}{unit} beside `{}` (means of {} blocks)",
+        number(baseline),
         cause.baseline,
-        figure(candidate),
+        number(candidate),
         cause.candidate,
         one.blocks
     )
@@ -129,14 +130,14 @@ fn of_both(cause: &Cause, one: &Measure) -> String {
 /// `syncs per transaction 0.739 against 0.000123 (difference 0.71 to 0.76, 8 blocks)`.
 fn of_side(one: &Measure) -> String {
     let interval = match one.change {
-        Some(Change::Factor { low, high }) => format!("factor {} to {}", figure(low), figure(high)),
-        Some(Change::Difference { low, high }) => format!("difference {} to {}", figure(low), figure(high)),
+        Some(Change::Factor { low, high }) => format!("factor {} to {}", number(low), number(high)),
+        Some(Change::Difference { low, high }) => format!("difference {} to {}", number(low), number(high)),
         None => "no interval".to_owned(),
     };
     let blocks = if one.blocks == 1 { "block" } else { "blocks" };
-    let aside = one.of_gap_ms.map_or(String::new(), |gap| format!(", of {} ms more response time", figure(gap)));
-    let (title, own, other) = (costs::measured(&one.metric), figure(one.own), figure(one.other));
-    format!("{title} {own} against {other} ({interval}, {} {blocks}){aside}", one.blocks)
+    let aside = one.of_gap_ms.map_or(String::new(), |gap| format!(", of {} ms more response time", number(gap)));
+    let ((title, unit), own, other) = (costs::measured(&one.metric), number(one.own), number(one.other));
+    format!("{title} {own}{unit} against {other}{unit} ({interval}, {} {blocks}){aside}", one.blocks)
 }
 
 /// Goes on from the sentence of the cause.
@@ -157,7 +158,7 @@ fn tested(test: &CauseTest) -> String {
 }
 
 fn changed(cause: &Cause, without: ContrastKind, change: &GapChange) -> String {
-    let mean = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
+    let mean = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
     format!(
         "with {}, {}: {} {} against {} (geometric means of {BLOCKS} blocks); {:.0} % of the gap went away \
          (difference of log ratios {:.3}, t interval {:.3} to {:.3}, {} blocks before and {BLOCKS} after)",
@@ -233,6 +234,15 @@ mod tests {
         assert_eq!(claim(&cause(None)), "`a` waits for log writes to reach the disk");
         let lines = lines(&cause(None));
         assert_eq!(lines, ["tps 0.750 against 0 (no interval, 1 block)", expected]);
+        let cpu = Measure {
+            metric: "cpu_us_per_tx".into(),
+            own: 13567.0,
+            other: 19158.0,
+            change: None,
+            blocks: 8,
+            of_gap_ms: None,
+        };
+        assert_eq!(of_side(&cpu), "server CPU per transaction 13,567 µs against 19,158 µs (no interval, 8 blocks)");
     }
 
     #[test]
@@ -251,7 +261,7 @@ mod tests {
         let failed = TestOutcome::Failed { contender: "b".into(), failure };
         check(failed, &format!("{not_run}a trial of `b` failed at `start`: no room"));
         let lines = lines(&cause(Some(TestOutcome::Ended(gap(true)))));
-        assert!(lines[0].contains("tps 1000 against 1050") && lines.len() == 3, "{lines:?}");
+        assert!(lines[0].contains("tps 1,000 against 1,050") && lines.len() == 3, "{lines:?}");
     }
 
     #[test]

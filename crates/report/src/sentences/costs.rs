@@ -27,8 +27,8 @@ pub fn title(metric: &str) -> Option<&'static str> {
     Some(title)
 }
 
-/// Any metric that a cause rests on.
-pub fn measured(metric: &str) -> String {
+/// Any metric that a cause rests on, and the unit that stands behind its figures.
+pub fn measured(metric: &str) -> (String, String) {
     let sign = match metric {
         "cpu_use" => "share of the cores used",
         "cpu_system_share" => "share of the server's CPU time in the kernel",
@@ -40,15 +40,14 @@ pub fn measured(metric: &str) -> String {
         "server_threads_blocked" => "threads of the server in wait for a disk",
         "stalled_seconds_share" => "share of seconds below half of the median",
         "state.checkpoint_age_share_end" => "checkpoint age as a share of the log",
-        other => return title(other).map_or(other.to_owned(), per_transaction),
+        other => return title(other).map_or((other.to_owned(), String::new()), per_transaction),
     };
-    sign.to_owned()
+    (sign.to_owned(), String::new())
 }
 
-/// `server CPU per transaction (µs)`: a unit stands at the end.
-fn per_transaction(title: &str) -> String {
-    match title.split_once(" (") {
-        Some((what, unit)) => format!("{what} per transaction ({unit}"),
-        None => format!("{title} per transaction"),
-    }
+/// `server CPU per transaction` and ` µs`.
+fn per_transaction(title: &str) -> (String, String) {
+    let (what, unit) = title.split_once(" (").unwrap_or((title, ""));
+    let unit = unit.trim_end_matches(')');
+    (format!("{what} per transaction"), if unit.is_empty() { String::new() } else { format!(" {unit}") })
 }

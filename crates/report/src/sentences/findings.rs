@@ -10,7 +10,7 @@ use record::format::{ContenderRecord, DecisionKind, Point, SideRecord, TrialReco
 use record::point::CORES;
 
 use super::{Said, aa, duet, one_line, parts, probes};
-use crate::wording::joined;
+use crate::wording::{joined, ratio_text};
 use crate::{Evidence, wording};
 
 /// Evidence lines that a reader can take in; the rest is counted.
@@ -42,7 +42,7 @@ fn text(evidence: &Evidence, finding: &Finding) -> String {
 fn shown(evidence: &Evidence, finding: &Finding) -> Option<String> {
     let of_trials = format!("{} of {} trials", finding.trials.len(), evidence.trials.measured().len());
     Some(match &finding.facts {
-        Facts::GivenUp(all) => format!("{} given up.", counted(all.len(), "point")),
+        Facts::GivenUp(all) => format!("{} given up.", counted(all.len(), "load level")),
         Facts::OrderMatters { interaction, .. } => order_matters(interaction),
         Facts::Headroom(_) => "Throughput rose with twice the generator's threads.".to_owned(),
         Facts::FalseDifferences(_) => {
@@ -72,120 +72,149 @@ fn shown(evidence: &Evidence, finding: &Finding) -> Option<String> {
 
 /// What a kind of finding means, and what to do about it.
 pub fn meaning(kind: FindingKind) -> &'static str {
-    match kind {
-        FindingKind::FailedTrials => {
-            "The pair of a failed trial is missing; with more than one pair in ten missing there is no verdict. The \
-             trial's folder has the server's log."
-        }
-        FindingKind::Outages => {
-            "A trial without a commit counts as half a transaction. A contender with such trials in 10 % of its pairs \
-             or more, and more of them than the other, is not called faster or equal. The server's log may show why."
-        }
-        FindingKind::GivenUp => {
-            "A contender that fails three times in a row at a point is not measured there any more, so there is no \
-             overall verdict. Remove the cause and repeat the run."
-        }
-        FindingKind::GeneratorBound => {
-            "A server's own limit lies higher than the measured throughput, and a difference may be larger. Give the \
-             generator more cores (`cores` in [clients])."
-        }
-        FindingKind::Saturated => {
-            "Transactions that were never run count in the quantiles with the time they had waited, so the true \
-             quantiles are higher (>=). Use a lower `rate`."
-        }
-        FindingKind::Starved => {
-            "Throughput and response times are those of fewer clients than asked for. Use fewer clients or longer trials."
-        }
-        FindingKind::OutOfRange => {
-            "Some response times lie outside of 1 µs to 1 hour, the range of the histograms: the extreme quantiles are \
-             not exact."
-        }
-        FindingKind::MissingQuantiles => {
-            "A quantile of response time needs 30 requests above it in each trial. Where more than 10 % of the pairs \
-             lack that, there is no row and no verdict for it, because the trials that have it are the fast ones. Use \
-             a longer `duration`."
-        }
-        FindingKind::HeadroomUnfinished => {
-            "The headroom check did not finish, so whether the load generator was the limit is not known. Repeat the \
-             run with a larger budget."
-        }
-        FindingKind::CauseTestUnfinished => {
-            "The run ended before a cause test did, so that cause is not confirmed. Repeat the run with a larger budget."
-        }
-        FindingKind::NoisyHost => "Repeat the run on a quiet host to be sure.",
-        FindingKind::FlagImbalance => {
-            "Disturbances of the host fall on one contender more often than chance allows, so that contender may cause \
-             them. A verdict that the undisturbed blocks do not give is withheld. Repeat the run on a quiet host."
-        }
-        FindingKind::Unsteady => {
-            "Ratios hold for trials of this length and for nothing longer. Use a longer `warmup` or `duration`."
-        }
-        FindingKind::DeferringWork => {
-            "A contender is faster only because it defers work: with the time that this work takes after the interval, \
-             the other one is ahead, so there is no verdict. Use a longer `duration`."
-        }
-        FindingKind::Accumulating => {
-            "Deferred work (unflushed pages, WAL since the last checkpoint) grew or shrank in every trial: longer \
-             trials may show another throughput. Use a longer `duration`."
-        }
-        FindingKind::Short => "Differences in steady state may be missed. Use a longer `duration`.",
-        FindingKind::TornLog => {
-            "The log of deferred transactions lacks lines, so only a part of these transactions was checked against the \
-             tables."
-        }
-        FindingKind::Resumed => "The run was interrupted and continued later. Pairs that span the interruption count.",
-        FindingKind::SharedCores => {
-            "Client and server shared the cores. CPU per transaction is not affected; peak throughput holds for this \
-             machine only. Use a host with at least 4 cores to separate them."
-        }
-        FindingKind::NotManaged => {
-            "dbduel does not manage these servers: they run with their own settings and are not restarted between \
-             trials. Tables are loaded again before each trial that writes, and once for a read-only workload. CPU time \
-             and counters of the servers are absent."
-        }
-        FindingKind::ResultsDiffer => {
-            "A statement returns other numbers of rows on either side: the servers do not answer from the same data or \
-             by the same rules. State the right number in an `-- expect:` note."
-        }
-        FindingKind::DurabilityDiffers => {
-            "The contenders do not promise the same durability, so part of a difference may be its price. Compare them \
-             with equal durability settings to separate the two."
-        }
-        FindingKind::WordSizeDiffers => {
-            "32-bit and 64-bit builds are compared: differences in throughput and CPU time include the effect of the \
-             word size. Use builds of one word size to exclude it."
-        }
-        FindingKind::DefaultsChanged => {
-            "With its defaults the version may be slower or faster than measured. Give the setting in `settings` to \
-             measure with it."
-        }
-        FindingKind::Duet => {
-            "Both contenders ran at the same time, each on half of the cores. Ratios hold for servers that share a \
-             host; no rate is what a server reaches alone. Use `duet = false` for such rates."
-        }
-        FindingKind::FastSweep => {
-            "The points of a block shared one start of each server. Pairs are further apart in time, and one point can \
-             affect the next through caches and tables. Use `fast_sweep = false` for independent points."
-        }
-        FindingKind::ClonedData => {
-            "Each trial began on clones of the data files: the first write to a block copies it inside the trial. Use \
-             `work_copy = \"copy\"` for a workload that writes."
-        }
-        FindingKind::UnequalWork => {
-            "Not every contender did all of the work. What one of them lacks or answers wrongly is compared with \
-             nothing, and totals are of what all have done."
-        }
-        FindingKind::Refused => "The evidence has the reason. Remove it and repeat the run.",
-        FindingKind::OrderMatters => {
-            "A step gains another amount on its own rung than with the other steps in place. Judge it by the final \
-             configuration."
-        }
-        FindingKind::WorkLeft => {
-            "A server still had deferred work when the wait after a trial ended. What was left is charged at the \
-             slowest contender's measured rate."
-        }
-    }
+    MEANINGS.iter().find(|(one, _)| *one == kind).map_or("", |(_, meaning)| meaning)
 }
+
+const MEANINGS: [(FindingKind, &str); 31] = [
+    (
+        FindingKind::FailedTrials,
+        "The pair of a failed trial is missing; with more than one pair in ten missing there is no verdict. The \
+         trial's folder has the server's log.",
+    ),
+    (
+        FindingKind::Outages,
+        "A trial without a commit counts as half a transaction. A contender with such trials in 10 % of its pairs or \
+         more, and more of them than the other, is not called faster or equal. The server's log may show why.",
+    ),
+    (
+        FindingKind::GivenUp,
+        "A contender that fails three times in a row at a load level is not measured there any more, so there is no \
+         overall verdict. Remove the cause and repeat the run.",
+    ),
+    (
+        FindingKind::GeneratorBound,
+        "A server's own limit lies higher than the measured throughput, and a difference may be larger. Give the \
+         generator more cores (`cores` in [clients]).",
+    ),
+    (
+        FindingKind::Saturated,
+        "Transactions that were never run count in the quantiles with the time they had waited, so the true quantiles \
+         are higher (>=). Use a lower `rate`.",
+    ),
+    (
+        FindingKind::Starved,
+        "Throughput and response times are those of fewer clients than asked for. Use fewer clients or longer trials.",
+    ),
+    (
+        FindingKind::OutOfRange,
+        "Some response times lie outside of 1 µs to 1 hour, the range of the histograms: the extreme quantiles are not \
+         exact.",
+    ),
+    (
+        FindingKind::MissingQuantiles,
+        "A quantile of response time needs 30 requests above it in each trial. Where more than 10 % of the pairs lack \
+         that, there is no row and no verdict for it, because the trials that have it are the fast ones. Use a longer \
+         `duration`.",
+    ),
+    (
+        FindingKind::HeadroomUnfinished,
+        "The headroom check did not finish, so whether the load generator was the limit is not known. Repeat the run \
+         with a larger budget.",
+    ),
+    (
+        FindingKind::CauseTestUnfinished,
+        "The run ended before a cause test did, so that cause is not confirmed. Repeat the run with a larger budget.",
+    ),
+    (FindingKind::NoisyHost, "Repeat the run on a quiet host to be sure."),
+    (
+        FindingKind::FlagImbalance,
+        "Disturbances of the host fall on one contender more often than chance allows, so that contender may cause \
+         them. A verdict that the undisturbed blocks do not give is withheld. Repeat the run on a quiet host.",
+    ),
+    (
+        FindingKind::Unsteady,
+        "Ratios hold for trials of this length and for nothing longer. Use a longer `warmup` or `duration`.",
+    ),
+    (
+        FindingKind::DeferringWork,
+        "A contender is faster only because it defers work: with the time that this work takes after the interval, the \
+         other one is ahead, so there is no verdict. Use a longer `duration`.",
+    ),
+    (
+        FindingKind::Accumulating,
+        "Deferred work (unflushed pages, WAL since the last checkpoint) grew or shrank in every trial: longer trials \
+         may show another throughput. Use a longer `duration`.",
+    ),
+    (FindingKind::Short, "Differences in steady state may be missed. Use a longer `duration`."),
+    (
+        FindingKind::TornLog,
+        "The log of deferred transactions lacks lines, so only a part of these transactions was checked against the \
+         tables.",
+    ),
+    (FindingKind::Resumed, "The run was interrupted and continued later. Pairs that span the interruption count."),
+    (
+        FindingKind::SharedCores,
+        "Client and server shared the cores. CPU per transaction is not affected; peak throughput holds for this \
+         machine only. Use a host with at least 4 cores to separate them.",
+    ),
+    (
+        FindingKind::NotManaged,
+        "dbduel does not manage these servers: they run with their own settings and are not restarted between trials. \
+         Tables are loaded again before each trial that writes, and once for a read-only workload. CPU time and \
+         counters of the servers are absent.",
+    ),
+    (
+        FindingKind::ResultsDiffer,
+        "A statement returns other numbers of rows on either side: the servers do not answer from the same data or by \
+         the same rules. State the right number in an `-- expect:` note.",
+    ),
+    (
+        FindingKind::DurabilityDiffers,
+        "The contenders do not promise the same durability, so part of a difference may be its price. Compare them \
+         with equal durability settings to separate the two.",
+    ),
+    (
+        FindingKind::WordSizeDiffers,
+        "32-bit and 64-bit builds are compared: differences in throughput and CPU time include the effect of the word \
+         size. Use builds of one word size to exclude it.",
+    ),
+    (
+        FindingKind::DefaultsChanged,
+        "With its defaults the version may be slower or faster than measured. Give the setting in `settings` to \
+         measure with it.",
+    ),
+    (
+        FindingKind::Duet,
+        "Both contenders ran at the same time, each on half of the cores. Ratios hold for servers that share a host; \
+         no rate is what a server reaches alone. Use `duet = false` for such rates.",
+    ),
+    (
+        FindingKind::FastSweep,
+        "The load levels of a block shared one start of each server. Pairs are further apart in time, and one level \
+         can affect the next through caches and tables. Use `fast_sweep = false` for independent levels.",
+    ),
+    (
+        FindingKind::ClonedData,
+        "Each trial began on clones of the data files: the first write to a block copies it inside the trial. Use \
+         `work_copy = \"copy\"` for a workload that writes.",
+    ),
+    (
+        FindingKind::UnequalWork,
+        "Not every contender did all of the work. What one of them lacks or answers wrongly is compared with nothing, \
+         and totals are of what all have done.",
+    ),
+    (FindingKind::Refused, "The evidence has the reason. Remove it and repeat the run."),
+    (
+        FindingKind::OrderMatters,
+        "A step gains another amount on its own rung than with the other steps in place. Judge it by the final \
+         configuration.",
+    ),
+    (
+        FindingKind::WorkLeft,
+        "A server still had deferred work when the wait after a trial ended. What was left is charged at the slowest \
+         contender's measured rate.",
+    ),
+];
 
 /// `dbduel set `log_bin` and `mysqlx` to OFF for `8.0`, which are on by default there.`
 fn changed_defaults(evidence: &Evidence) -> String {
@@ -258,10 +287,8 @@ fn in_records(evidence: &Evidence, finding: &Finding) -> Vec<String> {
             lines_of(evidence, |duel| duel.deferring.iter().map(|one| deferring(duel, one)).collect())
         }
         FindingKind::Accumulating => lines_of(evidence, |duel| duel.growths.iter().map(growth).collect()),
-        FindingKind::SharedCores => vec!["run.json: client.shared_cores".to_owned()],
-        FindingKind::ClonedData => {
-            plan.method.work_copy.iter().map(|how| format!("plan.json: method.clone = {how}")).collect()
-        }
+        FindingKind::SharedCores => Vec::new(),
+        FindingKind::ClonedData => plan.method.work_copy.iter().map(|how| format!("data by {how}")).collect(),
         FindingKind::NotManaged => {
             let line = |one: &ContenderRecord| Some(format!("{}: {}", one.name, one.target.as_ref()?));
             plan.contenders.iter().filter_map(line).collect()
@@ -383,18 +410,22 @@ fn drift((point, drift): &(Option<Point>, Trend)) -> String {
 fn deferring(duel: &HeadToHead, one: &Deferring) -> String {
     let place = point_or_sweep(one.point.as_ref());
     let lead = if one.is_shown { "" } else { ", not shown beyond chance" };
-    format!("{}, {place}: ratio {:.3}, with deferred work {:.3}{lead}", duel.candidate, one.ratio, one.adjusted)
+    format!(
+        "{}, {place}: ratio {}, with deferred work {}{lead}",
+        duel.candidate,
+        ratio_text(one.ratio),
+        ratio_text(one.adjusted)
+    )
 }
 
 fn growth((point, growth): &(Point, Growth)) -> String {
-    let rounded = |value: f64| if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.3}") };
+    let amount = |value: f64| amount(&growth.gauge, value);
     format!(
-        "{}, {}: {} from {} to {} in a trial, mean of {} blocks",
+        "{}, {}: from {} to {} in a trial, mean of {} blocks",
         growth.contender,
         point_text(point),
-        growth.gauge,
-        rounded(growth.begin),
-        rounded(growth.end),
+        amount(growth.begin),
+        amount(growth.end),
         growth.blocks
     )
 }
@@ -483,6 +514,7 @@ mod tests {
         let evidence = full_method();
         for kind in FindingKind::ALL {
             // These have facts of their own.
+            assert!(!meaning(*kind).is_empty(), "{kind:?}");
             if matches!(kind, FindingKind::GivenUp | FindingKind::OrderMatters) {
                 continue;
             }
@@ -514,10 +546,16 @@ mod tests {
         let expected =
             "b, overall: second half -4.9 % against the first (98.3 % t interval -6.0 % to -4.0 %, 8 blocks)";
         assert_eq!(drift(&(None, steady)), expected);
-        let grown =
-            Growth { contender: "b".into(), gauge: "dirty_bytes".into(), begin: 1004.5, end: 1995.5, blocks: 8 };
+        let grown = Growth {
+            contender: "b".into(),
+            gauge: "dirty_bytes".into(),
+            begin: MEBIBYTE,
+            end: 2.0 * MEBIBYTE,
+            blocks: 8,
+        };
         let point = Point::from([("clients".to_owned(), 16)]);
-        let expected = "b, 16 clients: dirty_bytes from 1004 to 1996 in a trial, mean of 8 blocks";
+        let expected =
+            "b, 16 clients: from 1.0 MiB of dirty pages to 2.0 MiB of dirty pages in a trial, mean of 8 blocks";
         assert_eq!(growth(&(point, grown)), expected);
     }
 

@@ -11,7 +11,7 @@ pub fn meaning(verdict: Verdict) -> &'static str {
             "The interval is too wide, or something weakens the run so much that no verdict is given. The report names \
              the reason and the blocks that would decide."
         }
-        Verdict::Mixed => "Over all points only: faster at one point and slower at another.",
+        Verdict::Mixed => "Over all load levels only: faster at one level and slower at another.",
     }
 }
 

@@ -97,11 +97,11 @@ fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fixtures::{Story, tell};
+    use fixtures::{Story, stored_run};
 
     #[test]
     fn transactions_per_second_are_those_of_every_other_report() {
-        let mut trial = tell(&Story::default()).trials.remove(0);
+        let mut trial = stored_run(&Story::default()).trials.remove(0);
         let put = |(name, value): (&str, f64)| (name.to_owned(), value);
         trial.metrics.extend([("tps", 10.0), ("transactions.committed", 600.0), ("drain_s", 15.0)].map(put));
         let figures = figures(&trial, 60.0);

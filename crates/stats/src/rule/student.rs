@@ -180,6 +180,6 @@ mod tests {
     fn looks_that_contradict_each_other_leave_no_verdict() {
         let wild = [0.1, 0.1001, 0.1002, 0.1001, -0.1, -0.1001, -0.1002, -0.1];
         let series: Vec<f64> = wild.into_iter().chain([-0.1; 12]).collect();
-        assert_eq!(Judge::new(rule(20, 0.05)).judge(&series, false).unwrap().word, Some(Verdict::Inconclusive));
+        assert_eq!(Judge::new(rule(20, 0.05)).judge(&series, false).unwrap().verdict, Some(Verdict::Inconclusive));
     }
 }

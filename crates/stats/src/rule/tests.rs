@@ -63,38 +63,38 @@ fn a_point_of_a_sweep_waits_for_a_later_look() {
 
 #[test]
 fn seven_blocks_have_an_interval_but_no_verdict() {
-    let verdict = judge(exact(8), &EIGHT[..7], true);
-    assert_eq!((verdict.word, verdict.basis, verdict.interval), (None, Basis::Plain, verdict.unadjusted));
+    let judgement = judge(exact(8), &EIGHT[..7], true);
+    assert_eq!((judgement.verdict, judgement.basis, judgement.interval), (None, Basis::Plain, judgement.unadjusted));
 }
 
 #[test]
 fn one_block_has_an_estimate_and_nothing_else() {
-    let verdict = judge(exact(8), &[0.1], true);
-    assert_eq!((verdict.estimate, verdict.interval, verdict.word, verdict.mde), (0.1, None, None, None));
+    let judgement = judge(exact(8), &[0.1], true);
+    assert_eq!((judgement.estimate, judgement.interval, judgement.verdict, judgement.mde), (0.1, None, None, None));
     assert_eq!(Judge::new(exact(8)).judge(&[], true), None);
 }
 
 #[test]
 fn verdicts_follow_the_interval_and_the_margin() {
     let shifted = |shift: f64, scale: f64| EIGHT.map(|ratio| ratio * scale + shift);
-    let word = |values: [f64; 8]| judge(exact(8), &values, false).word;
-    assert_eq!(word(shifted(0.1, 1.0)), Some(Verdict::Faster));
-    assert_eq!(word(shifted(-0.2, 1.0)), Some(Verdict::Slower));
-    assert_eq!(word(shifted(-0.02, 1.0)), Some(Verdict::Inconclusive));
-    assert_eq!(word(shifted(0.004, 0.02)), Some(Verdict::NoDifference), "a sure but tiny gain is below the margin");
-    assert_eq!(word([0.0; 8]), Some(Verdict::NoDifference));
+    let verdict = |values: [f64; 8]| judge(exact(8), &values, false).verdict;
+    assert_eq!(verdict(shifted(0.1, 1.0)), Some(Verdict::Faster));
+    assert_eq!(verdict(shifted(-0.2, 1.0)), Some(Verdict::Slower));
+    assert_eq!(verdict(shifted(-0.02, 1.0)), Some(Verdict::Inconclusive));
+    assert_eq!(verdict(shifted(0.004, 0.02)), Some(Verdict::NoDifference), "a sure but tiny gain is below the margin");
+    assert_eq!(verdict([0.0; 8]), Some(Verdict::NoDifference));
 }
 
 #[test]
 fn the_end_of_the_budget_grants_one_extra_look() {
     let steady: Vec<f64> = (0..9).map(|block| 0.03 + 0.001 * block as f64).collect();
     let nine = Rule { alpha: 0.01, ..exact(20) };
-    assert_eq!(judge(nine, &steady, false).word, None, "at eight blocks 1 % allows no word");
-    assert_eq!(judge(nine, &steady, true).word, None, "2 in 512 is more than is spent at nine");
+    assert_eq!(judge(nine, &steady, false).verdict, None, "at eight blocks 1 % allows no verdict");
+    assert_eq!(judge(nine, &steady, true).verdict, None, "2 in 512 is more than is spent at nine");
     let twelve: Vec<f64> = (0..13).map(|block| if block == 0 { -0.001 } else { 0.03 + 0.001 * block as f64 }).collect();
     let thirteen = Rule { alpha: 0.004, ..exact(20) };
-    assert_eq!(judge(thirteen, &twelve, false).word, Some(Verdict::Inconclusive));
-    assert_eq!(judge(thirteen, &twelve, true).word, Some(Verdict::Faster));
+    assert_eq!(judge(thirteen, &twelve, false).verdict, Some(Verdict::Inconclusive));
+    assert_eq!(judge(thirteen, &twelve, true).verdict, Some(Verdict::Faster));
 }
 
 #[test]
@@ -108,10 +108,10 @@ fn rule_t_looks_from_the_fourth_block() {
 #[test]
 fn four_blocks_far_apart_get_a_verdict_from_rule_t_and_not_from_exact() {
     let four = [0.21, 0.24, 0.19, 0.22];
-    let word = |kind| judge(rule(kind, 20), &four, true).word;
-    assert_eq!((word(RuleKind::T), word(RuleKind::Exact)), (Some(Verdict::Faster), None));
-    let verdict = judge(rule(RuleKind::T, 20), &four, false);
-    assert_eq!(verdict.basis, Basis::Rule(RuleKind::T));
+    let verdict = |kind| judge(rule(kind, 20), &four, true).verdict;
+    assert_eq!((verdict(RuleKind::T), verdict(RuleKind::Exact)), (Some(Verdict::Faster), None));
+    let judgement = judge(rule(RuleKind::T, 20), &four, false);
+    assert_eq!(judgement.basis, Basis::Rule(RuleKind::T));
 }
 
 /// How often a run of this noise in which nothing differs is ever called faster or slower, by
@@ -151,7 +151,7 @@ type Stopping = (&'static str, fn(&Judge, &[f64], usize) -> usize);
 
 /// Each gets the run as it goes on. The clock's block is drawn beforehand, so it may fall between looks.
 const STOPPINGS: [Stopping; 4] = [
-    ("at the first word of a winner", |judge, blocks, _| {
+    ("at the first verdict of a winner", |judge, blocks, _| {
         let looks = judge.rule().looks();
         let pleases = |look: &usize| named(judge, &blocks[..*look], false);
         looks.iter().copied().find(pleases).unwrap_or(blocks.len())
@@ -168,7 +168,7 @@ const STOPPINGS: [Stopping; 4] = [
 ];
 
 fn named(judge: &Judge, blocks: &[f64], ended: bool) -> bool {
-    matches!(judge.word(blocks, ended), Some((Verdict::Faster | Verdict::Slower, _)))
+    matches!(judge.verdict(blocks, ended), Some((Verdict::Faster | Verdict::Slower, _)))
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_real_difference_of_three_percent_is_found_early() {
     let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(3));
     let found = (0..12).filter(|_| {
         let blocks: Vec<f64> = (0..8).map(|_| 0.03 + 0.01 * normals.draw()).collect();
-        judge(exact(20), &blocks, false).word == Some(Verdict::Faster)
+        judge(exact(20), &blocks, false).verdict == Some(Verdict::Faster)
     });
     assert!(found.count() >= 11, "the method's table has 100 % at a spread of 1 %");
 }
@@ -228,9 +228,9 @@ proptest! {
     #[test]
     fn the_estimate_lies_in_its_interval(blocks in prop::collection::vec(-0.1f64..0.1, 8..=14)) {
         for kind in KINDS {
-            let verdict = judge(rule(kind, 14), &blocks, true);
-            let interval = verdict.interval.unwrap();
-            prop_assert!(interval.low <= verdict.estimate && verdict.estimate <= interval.high, "{kind:?}");
+            let judgement = judge(rule(kind, 14), &blocks, true);
+            let interval = judgement.interval.unwrap();
+            prop_assert!(interval.low <= judgement.estimate && judgement.estimate <= interval.high, "{kind:?}");
         }
     }
 
@@ -246,9 +246,9 @@ proptest! {
     fn the_verdict_alone_is_that_of_the_whole_judgement(blocks in prop::collection::vec(-0.02f64..0.04, 4..=14), ended: bool) {
         for kind in KINDS {
             let judge = Judge::new(rule(kind, 14));
-            let verdict = judge.judge(&blocks, ended).unwrap();
-            let word = judge.word(&blocks, ended);
-            prop_assert_eq!(word.map(|(word, _)| word), verdict.word);
+            let judgement = judge.judge(&blocks, ended).unwrap();
+            let verdict = judge.verdict(&blocks, ended);
+            prop_assert_eq!(verdict.map(|(verdict, _)| verdict), judgement.verdict);
         }
     }
 }

@@ -82,8 +82,8 @@ fn dropped_by_result(host: &mut Host) -> bool {
 }
 
 fn deferred_work_ignored(host: &mut Host) -> bool {
-    let word = exact().word(&only_ratios(troubles::unpaid(host)), true);
-    word.is_some_and(|(word, _)| word == Verdict::Faster)
+    let verdict = exact().verdict(&only_ratios(troubles::unpaid(host)), true);
+    verdict.is_some_and(|(verdict, _)| verdict == Verdict::Faster)
 }
 
 fn only_ratios(story: troubles::Story) -> Vec<f64> {

@@ -113,17 +113,17 @@ pub fn simulate_trouble(
 
 fn one_run(trouble: &Trouble, judge: &Judge, story: &Story) -> Troubled {
     let mut seen = Troubled { runs: 1, ..Troubled::default() };
-    let looks = judge.rule().looks().into_iter().map(|blocks| (blocks, story.word(judge, blocks)));
-    let decided = looks.into_iter().find(|(_, word)| *word != Verdict::Inconclusive);
-    let (blocks, word) = decided.unwrap_or((BLOCKS_MAX, Verdict::Inconclusive));
-    let count = match word {
+    let looks = judge.rule().looks().into_iter().map(|blocks| (blocks, story.verdict(judge, blocks)));
+    let decided = looks.into_iter().find(|(_, verdict)| *verdict != Verdict::Inconclusive);
+    let (blocks, verdict) = decided.unwrap_or((BLOCKS_MAX, Verdict::Inconclusive));
+    let count = match verdict {
         Verdict::Faster => &mut seen.faster,
         Verdict::Slower => &mut seen.slower,
         Verdict::NoDifference => &mut seen.no_difference,
         Verdict::Inconclusive => &mut seen.inconclusive,
     };
     *count = 1;
-    seen.wrong = usize::from(word == Verdict::Faster && (trouble.is_wrong)(story, blocks));
+    seen.wrong = usize::from(verdict == Verdict::Faster && (trouble.is_wrong)(story, blocks));
     seen
 }
 
@@ -141,14 +141,14 @@ impl Story {
     }
 
     /// As a comparison comes to its verdict.
-    fn word(&self, judge: &Judge, blocks: usize) -> Verdict {
+    fn verdict(&self, judge: &Judge, blocks: usize) -> Verdict {
         let ended = blocks == BLOCKS_MAX;
-        let of = |ratios: &[f64]| judge.word(ratios, ended).map_or(Verdict::Inconclusive, |(word, _)| word);
-        let word = completed(&self.pairs[..blocks]).map_or(Verdict::Inconclusive, |ratios| of(&ratios));
-        if outages_forbid(word, 0, self.outages(blocks), blocks) {
+        let of = |ratios: &[f64]| judge.verdict(ratios, ended).map_or(Verdict::Inconclusive, |(verdict, _)| verdict);
+        let verdict = completed(&self.pairs[..blocks]).map_or(Verdict::Inconclusive, |ratios| of(&ratios));
+        if outages_forbid(verdict, 0, self.outages(blocks), blocks) {
             return Verdict::Inconclusive;
         }
-        if self.adjusted.is_empty() { word } else { with_deferred_work(word, of(&self.adjusted[..blocks])) }
+        if self.adjusted.is_empty() { verdict } else { with_deferred_work(verdict, of(&self.adjusted[..blocks])) }
     }
 }
 

@@ -6,22 +6,22 @@ use base64::Engine as _;
 
 use super::*;
 use experiment::plan::plan_hash;
-use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, tell};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, stored_run};
 use record::format::{Purpose, Series, TrialRecord};
 
 /// A run as its folder holds it, with the reports that `run` writes at its end.
 fn stored(runs: &Path, change: impl Fn(&mut StoredRun)) -> RunDir {
-    let mut records = tell(&Story::default());
+    let mut records = stored_run(&Story::default());
     for trial in &mut records.trials {
         let committed = (trial.metrics["tps"] * 5.0).floor();
         trial.metrics.insert("tps".into(), committed / 5.0);
         trial.metrics.insert("transactions.committed".into(), committed);
     }
     change(&mut records);
-    stored_run(runs, records)
+    run_folder(runs, records)
 }
 
-pub fn stored_run(runs: &Path, mut records: StoredRun) -> RunDir {
+pub fn run_folder(runs: &Path, mut records: StoredRun) -> RunDir {
     records.plan.plan_hash = plan_hash(&records.plan);
     let run = records.store(runs);
     for (format, file) in KEPT_REPORTS {

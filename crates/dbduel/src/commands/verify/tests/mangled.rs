@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Value, json};
 
 use super::*;
-use fixtures::{Story, tell, tell_passes};
+use fixtures::{Story, passes_run, stored_run};
 use report::{REPORTS, sqlbench};
 
 const RUN_FILE: &str = "Benchmark DBD suite: 2.15\nServer version:      MySQL 5.5.30\n\nselect: Total time: 4 wallclock secs\n\n\
@@ -128,16 +128,16 @@ fn mangled_files(files: &[&str], run: &RunDir, times: u64) {
 fn no_mangled_run_makes_a_reader_panic() {
     let runs = tempfile::tempdir().unwrap();
     let story = Story { blocks: 2, ..Story::default() };
-    let run = stored_run(runs.path(), tell_passes(&story));
+    let run = run_folder(runs.path(), passes_run(&story));
     mangled_files(&["plan.json", "run.json", "trials.ndjson"], &run, 40);
-    let run = stored_run(runs.path(), tell(&story));
+    let run = run_folder(runs.path(), stored_run(&story));
     mangled_files(&["plan.json", "run.json", "trials.ndjson"], &run, 40);
 }
 
 #[test]
 fn no_mangled_page_or_run_file_makes_a_reader_panic() {
     let runs = tempfile::tempdir().unwrap();
-    let run = stored_run(runs.path(), tell(&Story { blocks: 2, ..Story::default() }));
+    let run = run_folder(runs.path(), stored_run(&Story { blocks: 2, ..Story::default() }));
     let page = run.path().join("report.html");
     let whole = std::fs::read_to_string(&page).unwrap();
     for seed in 0..30 {
