@@ -14,6 +14,7 @@ use super::disk_space::{DiskSpace, Shortage, free_bytes};
 use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
+use super::try_out::Tried;
 use engine::{
     Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, version_numbers, weaker_class,
 };
@@ -458,6 +459,24 @@ impl<'a> Setup<'a> {
         let answered = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_ok());
         self.contenders.retain(|prepared| answered(&prepared.contender.name));
         all
+    }
+
+    /// Runs the transactions of each contender once, at the first point of each workload.
+    pub fn try_out(&self, plan: &Plan, logs: &Path, progress: &Progress) -> Vec<(String, Result<Vec<Tried>>)> {
+        let try_out = |prepared: &PreparedContender| {
+            let name = prepared.contender.name.clone();
+            progress.status("try", &name);
+            let tried = self.experiment.workloads.iter().filter_map(|choice| {
+                let ours = |trial: &&PlannedTrial| trial.contender == name && trial.workload == choice.label;
+                let planned = plan.record.trials.iter().find(ours)?;
+                let tried = trial::try_out(&self.trial(planned, logs, Duration::ZERO)).transpose()?;
+                Some(tried.map(|transactions| Tried { workload: choice.label.clone(), transactions }))
+            });
+            let tried = tried.collect::<Result<_>>();
+            let tried = tried.with_context(|| format!("cannot try contender {}", with_target(prepared.contender)));
+            (name, tried)
+        };
+        self.contenders.iter().map(try_out).collect()
     }
 
     fn rehearse_one(

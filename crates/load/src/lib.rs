@@ -46,7 +46,7 @@ pub use worker::drive;
 pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
-    Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables,
-    ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, Turn, Workload, WorkloadKind, WorkloadSpec,
-    Workloads, queries,
+    Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables, RunsOnce,
+    ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome, TriedStatement, TriedTransaction,
+    Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
 };

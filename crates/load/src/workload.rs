@@ -270,6 +270,9 @@ pub trait Workload: Send + Sync {
     fn derived_metrics(&self) -> Option<&dyn DerivedMetrics> {
         None
     }
+    fn runs_once(&self) -> Option<&dyn RunsOnce> {
+        None
+    }
 }
 
 impl dyn Workload + '_ {
@@ -348,6 +351,49 @@ pub trait CrashWitness {
 pub trait DerivedMetrics {
     /// By name, the primary metric in front.
     fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)>;
+}
+
+/// Transactions that can be run once each, to see what their statements bring before anything is measured.
+pub trait RunsOnce {
+    /// Runs each transaction once, on a connection of its own, and takes back what it changed as far as the server can.
+    fn run_once(
+        &self,
+        connect: &mut dyn FnMut() -> Result<AnyConnection, Error>,
+        input_seed: u64,
+    ) -> Result<Vec<TriedTransaction>, Error>;
+}
+
+/// What one transaction brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedTransaction {
+    pub name: String,
+    pub statements: Vec<TriedStatement>,
+    /// Why it ended before its last statement.
+    pub failure: Option<String>,
+    /// Statements whose changes could not be taken back.
+    pub lasting: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedStatement {
+    pub line: usize,
+    pub label: Option<String>,
+    pub sql: String,
+    pub outcome: TriedOutcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriedOutcome {
+    /// Rows that it returned, or that a change found.
+    Answered {
+        rows: u64,
+        took_ns: u64,
+    },
+    Failed,
+    /// A COMMIT: what it would keep is taken back.
+    HeldBack,
+    /// In a branch that was not taken, or behind the statement that failed.
+    NotReached,
 }
 
 /// A row of a sysbench table with its secondary index and the pages' free space.

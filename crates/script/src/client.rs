@@ -130,6 +130,11 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         })
     }
 
+    /// Why the last expression had no value.
+    pub fn why(&self) -> &'static str {
+        self.why
+    }
+
     /// Draws the transaction, and gives its variables their first values.
     fn begin(&mut self, script: &Script, turn: Turn) -> usize {
         self.decide_refused(turn);

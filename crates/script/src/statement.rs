@@ -1,5 +1,6 @@
 //! SQL statements: where one ends, where its variables stand, and what it does as far as counting goes.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use driver::Dialect;
@@ -29,6 +30,22 @@ pub enum Expectation {
     Rows(RangeInclusive<u64>),
     Changed(RangeInclusive<u64>),
     Value(usize),
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let range = |range: &RangeInclusive<u64>| match (*range.start(), *range.end()) {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least}..{most}"),
+        };
+        match self {
+            Expectation::Rows(rows) if *rows == (1..=u64::MAX) => f.write_str("some rows expected"),
+            Expectation::Rows(rows) if *rows == (1..=1) => f.write_str("1 row expected"),
+            Expectation::Rows(rows) => write!(f, "{} rows expected", range(rows)),
+            Expectation::Changed(rows) => write!(f, "changed {} expected", range(rows)),
+            Expectation::Value(_) => f.write_str("the value of the variable expected"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -251,6 +268,11 @@ pub fn role(pieces: &[Piece]) -> Role {
         first if changes.contains(&first) => Role::Write,
         _ => Role::Other,
     }
+}
+
+/// The word that a statement begins with, in capitals.
+pub fn first_word(sql: &str) -> String {
+    words(sql).first().map_or(String::new(), |(start, end, _)| sql[*start..*end].to_ascii_uppercase())
 }
 
 /// The names of the columns that a statement returns, as they stand in its text.

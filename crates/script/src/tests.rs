@@ -9,7 +9,7 @@ use std::time::Duration;
 use driver::{Admin, AnyConnection, Dialect, Endpoint, Login, complete};
 use load::{
     Attempt, Client, ErrorPolicy, MonotonicClock, OptionValue, Options, Outcome, Pacer, Recorder, Slot, StatementTally,
-    Timeline, Turn, Window, Workload,
+    Timeline, TriedOutcome, TriedStatement, TriedTransaction, Turn, Window, Workload,
 };
 
 use crate::client::ScriptClient;
@@ -66,6 +66,60 @@ fn slot(script: &Script) -> Slot {
         gauge: None,
         giver: None,
     }
+}
+
+/// Each transaction once, on the loaded tables, with the rows that are then in `log`.
+fn tried(script: &str) -> (Vec<TriedTransaction>, String) {
+    let script = read(script, &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (endpoint, login) = (Endpoint::File(folder.path().join("db")), Login::default());
+    let limit = Duration::from_secs(5);
+    let mut admin = Admin::connect(Dialect::Sqlite, &endpoint, &login, limit).unwrap();
+    admin.run("CREATE TABLE item (id INTEGER PRIMARY KEY, stock INTEGER)").unwrap();
+    admin.run("CREATE TABLE log (item INTEGER)").unwrap();
+    admin.run("INSERT INTO item VALUES (1, 10)").unwrap();
+    let mut connect = || AnyConnection::connect(Dialect::Sqlite, &endpoint, &login, limit);
+    let tried = script.runs_once().unwrap().run_once(&mut connect, 1).unwrap();
+    (tried, admin.value("SELECT count(*) FROM log").unwrap().unwrap())
+}
+
+#[test]
+fn a_transaction_that_is_tried_leaves_nothing_behind() {
+    let outcomes = |script: &str| {
+        let (tried, logged) = tried(script);
+        assert_eq!(logged, "0", "{script}");
+        assert_eq!((tried.len(), tried[0].name.as_str()), (1, "order"));
+        let outcome = |one: &TriedStatement| match one.outcome {
+            TriedOutcome::Answered { rows, .. } => rows.to_string(),
+            TriedOutcome::Failed => "failed".to_owned(),
+            TriedOutcome::HeldBack => "held back".to_owned(),
+            TriedOutcome::NotReached => "not reached".to_owned(),
+        };
+        (tried[0].statements.iter().map(outcome).collect::<Vec<_>>().join(", "), tried[0].failure.clone())
+    };
+    let insert = "INSERT INTO log (item) VALUES (1);\n";
+    assert_eq!(outcomes(&format!("BEGIN;\n{insert}COMMIT;")), ("0, 1, held back".to_owned(), None));
+    assert_eq!(outcomes(&format!("{insert}{insert}SELECT * FROM log;")), ("1, 1, 2".to_owned(), None));
+    let twice = format!("{insert}BEGIN;\n{insert}END;\nBEGIN;\n{insert}ROLLBACK;\nSELECT item FROM log;");
+    let (seen, failure) = outcomes(&twice);
+    assert_eq!((seen.as_str(), failure), ("1, 0, 1, held back, 0, 1, 0, 0", None));
+    let made = "CREATE TABLE more (a INTEGER);\nDROP TABLE item;\n";
+    assert_eq!(outcomes(&format!("{made}{insert}")), ("0, 0, 1".to_owned(), None));
+    let note = format!("{insert}-- expect: 2 rows\nSELECT 1 FROM item;\nSELECT 2;");
+    let why = "shop/order.sql:3: 2 rows expected; it brought 1 rows";
+    assert_eq!(outcomes(&note), ("1, failed, not reached".to_owned(), Some(why.to_owned())));
+    let value = format!("{insert}\\set z 0\n\\set x 1 / :z\nSELECT :x;");
+    let why = "shop/order.sql:3: division by zero";
+    assert_eq!(outcomes(&value), ("1, not reached".to_owned(), Some(why.to_owned())));
+    let (seen, refused) = outcomes("SELECT absent FROM item;");
+    let refused = refused.unwrap();
+    assert!(seen == "not reached" && refused.contains("shop/order.sql:1: no such column"), "{seen}: {refused}");
+}
+
+#[test]
+fn what_cannot_be_rolled_back_is_named() {
+    let (tried, _) = tried("INSERT INTO log (item) VALUES (1);\nCOMMIT;\nANALYZE;");
+    assert_eq!(tried[0].lasting, ["ANALYZE"]);
 }
 
 /// What some transactions have left.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
-    Answers, ClientFuture, Expected, Rng, Setting, Slot, Table, Tally, TransactionKind, Workload, WorkloadSpec,
+    Answers, ClientFuture, Expected, Rng, RunsOnce, Setting, Slot, Table, Tally, TransactionKind, Workload,
+    WorkloadSpec,
 };
 use sha2::{Digest, Sha256};
 
@@ -239,6 +240,10 @@ impl Workload for Script {
     fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
         let client = ScriptClient::new(Arc::new(self.clone()), connection, &slot)?;
         Ok(slot.drive(client))
+    }
+
+    fn runs_once(&self) -> Option<&dyn RunsOnce> {
+        Some(self)
     }
 
     fn timed_statements(&self, dialect: Dialect) -> Vec<String> {

@@ -31,9 +31,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use driver::{Admin, Isolation, Target};
+use driver::{Admin, AnyConnection, Isolation, Target};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Workload, wrong_answers};
+use load::{
+    ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, TriedTransaction, Workload, wrong_answers,
+};
 
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use engine::request::{PageCache, Transport, WorkCopy};
@@ -523,6 +525,18 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(RunningServer<'a>, Isolation)>
     }
     let level = isolation(trial, &clients_target(trial, &server)?)?;
     Ok((server, level))
+}
+
+/// Runs each transaction of the workload once, on data as they were loaded; None where it cannot be run so.
+pub fn try_out(trial: &Trial) -> Result<Option<Vec<TriedTransaction>>> {
+    let Some(workload) = trial.workload.runs_once() else { return Ok(None) };
+    trial.environment.lay_out(trial)?;
+    let server = trial.environment.start(trial)?;
+    let target = clients_target(trial, &server)?;
+    let mut connect = || AnyConnection::connect(target.dialect, &target.endpoint, &target.login, LOGIN_LIMIT);
+    let tried = workload.run_once(&mut connect, trial.planned.input_seed).context("cannot try the transactions")?;
+    server.stop()?;
+    Ok(Some(tried))
 }
 
 #[cfg(test)]

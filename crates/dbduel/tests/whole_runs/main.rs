@@ -5,6 +5,7 @@ mod aa;
 mod arrangements;
 mod cores;
 mod crash;
+mod own_sql;
 mod run;
 mod rungs;
 #[path = "../support/mod.rs"]
