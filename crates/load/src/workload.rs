@@ -205,10 +205,10 @@ pub struct TransactionKind {
 
 /// Schema, data, transactions and checks, with all options decided.
 ///
-/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Six
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Seven
 /// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
-/// `remains`, `expected_answers` and `timed_statements` return a list, which may be empty, and `other_mix` returns
-/// data.
+/// `remains`, `kept_values`, `expected_answers` and `timed_statements` return a list, which may be empty, and
+/// `other_mix` returns data.
 pub trait Workload: Send + Sync {
     fn spec(&self) -> WorkloadSpec;
     fn tables(&self, dialect: Dialect) -> Vec<Table>;
@@ -219,6 +219,10 @@ pub trait Workload: Send + Sync {
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
     /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
+    /// Queries whose first value has to be after each run what it was on the loaded tables.
+    fn kept_values(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Whether it can run there at all; asked before anything is loaded.
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
         let _ = dialect;

@@ -271,7 +271,7 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         at: usize,
         reads: bool,
     ) -> Result<Option<Answer>, Error> {
-        let ScriptClient { connection, forms, slots, rows, dialect, text: filled, .. } = self;
+        let ScriptClient { connection, script, forms, slots, rows, dialect, text: filled, .. } = self;
         if reads {
             rows.clear();
         }
@@ -279,7 +279,8 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             Form::Text(text) if reads => connection.query_into(text, rows).await,
             Form::Text(text) => connection.query(text).await,
             Form::Filled(pieces) => {
-                if !fill(filled, pieces, slots) {
+                let literals = (!script.aborts).then_some(*dialect);
+                if !fill(filled, pieces, slots, literals) {
                     return Ok(None);
                 }
                 if reads { connection.query_into(filled, rows).await } else { connection.query(filled).await }
@@ -344,16 +345,32 @@ fn form<C: Connection>(
     }
 }
 
-/// Writes a statement with its values as pgbench does; false where one of them has none.
-fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot]) -> bool {
+/// Writes a statement with its values, as literals of a dialect or bare as pgbench does; false where one of them has
+/// none.
+fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot], literals: Option<Dialect>) -> bool {
     text.clear();
     pieces.iter().all(|piece| match piece {
         Piece::Text(part) => {
             text.push_str(part);
             true
         }
-        Piece::Variable(slot) => slots[*slot].write(text),
+        Piece::Variable(slot) => match literals {
+            Some(dialect) => slots[*slot].write_literal(text, dialect),
+            None => slots[*slot].write(text),
+        },
     })
+}
+
+/// A text in quotes; MySQL also takes a backslash for the beginning of something else.
+fn quote(text: &mut String, value: &str, dialect: Dialect) {
+    text.push('\'');
+    for c in value.chars() {
+        if c == '\'' || (c == '\\' && dialect == Dialect::MySql) {
+            text.push(c);
+        }
+        text.push(c);
+    }
+    text.push('\'');
 }
 
 /// Prepares a statement, or keeps its text where the server cannot prepare this kind.
@@ -391,6 +408,23 @@ impl Slot {
             Scalar::Undefined => return false,
         };
         written.is_ok()
+    }
+
+    /// Writes what the parameter would be; false where there is no value. A sign has room, so that it makes no comment.
+    fn write_literal(&self, text: &mut String, dialect: Dialect) -> bool {
+        match self.value {
+            Scalar::Undefined => return false,
+            Scalar::Text => quote(text, &self.text, dialect),
+            Scalar::Double(number) if !number.is_finite() => quote(text, &self.text, dialect),
+            Scalar::Double(_) => {
+                text.push_str(if self.text.starts_with('-') { " " } else { "" });
+                text.push_str(&self.text);
+            }
+            Scalar::Int(number) if number < 0 => return write!(text, " {number}").is_ok(),
+            Scalar::Bool(flag) if dialect != Dialect::Postgres => return write!(text, "{}", i64::from(flag)).is_ok(),
+            Scalar::Null | Scalar::Int(_) | Scalar::Bool(_) => return self.write(text),
+        }
+        true
     }
 
     fn parameter(&self, dialect: Dialect) -> Option<Value<'_>> {

@@ -68,6 +68,24 @@ fn slot(script: &Script) -> Slot {
     }
 }
 
+#[test]
+fn every_protocol_brings_the_same_values() {
+    let script = "\\set id random(1, 100)\n\\set less -:id\n\\set half :id / 2.0\n\\set no null\n\\set yes true\n\
+        SELECT 'it''s \\ ' || name AS text FROM item WHERE id = :id AND :yes AND 1-:less > 1 \\gset\n\
+        INSERT INTO log (item) VALUES (:text || ' ' || :half || ' ' || (0-:less) || ' ' || coalesce(:no, 'none'));\n\
+        -- expect: value :text\nSELECT :text;\n";
+    let logged = |protocol: &str| {
+        let mut ran = run(read(script, &[("protocol", text(protocol))]).unwrap(), 20);
+        assert_eq!((ran.outcomes.len(), &ran.wrong), (20, &Vec::<String>::new()), "{protocol}");
+        assert!(ran.outcomes.iter().all(|one| *one == Outcome::Committed), "{protocol}");
+        ran.admin.rows("SELECT item FROM log ORDER BY rowid").unwrap()
+    };
+    let prepared = logged("prepared");
+    assert!(prepared[0][0].as_ref().unwrap().starts_with("it's \\ item"), "{:?}", prepared[0]);
+    assert_eq!(logged("extended"), prepared);
+    assert_eq!(logged("simple"), prepared);
+}
+
 /// Each transaction once, on the loaded tables, with the rows that are then in `log`.
 fn tried(script: &str) -> (Vec<TriedTransaction>, String) {
     let script = read(script, &[]).unwrap();
@@ -106,7 +124,7 @@ fn a_transaction_that_is_tried_leaves_nothing_behind() {
     let made = "CREATE TABLE more (a INTEGER);\nDROP TABLE item;\n";
     assert_eq!(outcomes(&format!("{made}{insert}")), ("0, 0, 1".to_owned(), None));
     let note = format!("{insert}-- expect: 2 rows\nSELECT 1 FROM item;\nSELECT 2;");
-    let why = "shop/order.sql:3: 2 rows expected; it brought 1 rows";
+    let why = "shop/order.sql:3: 2 rows expected; it brought 1 row";
     assert_eq!(outcomes(&note), ("1, failed, not reached".to_owned(), Some(why.to_owned())));
     let value = format!("{insert}\\set z 0\n\\set x 1 / :z\nSELECT :x;");
     let why = "shop/order.sql:3: division by zero";
@@ -234,7 +252,7 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     };
     let files = |entries: &[(&str, OptionValue)]| OptionValue::Items(vec![table(entries)]);
     let path = || ("path", file("a.sql", "SELECT 1;"));
-    check(&[("protocol", text("simple"))], "protocol", "not built yet");
+    check(&[("protocol", text("text"))], "protocol", "simple, extended, prepared");
     check(
         &[("files", files(&[path(), ("mariadb", file("m.sql", "SELECT 1;"))]))],
         "files",
@@ -246,8 +264,8 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     check(&[("files", files(&[("path", file("a.sql", "SELECT :x;"))]))], "files", "a.sql:1:8: unknown variable `x`");
     check(&[("files", OptionValue::Items(vec![]))], "files", "one file for each transaction");
     check(&[("setup", OptionValue::Items(vec![]))], "table", "setup = [\"schema.sql\"] is missing");
-    let check_of = |expect: &str| files(&[("sql", text("SELECT 1")), ("expect", text(expect))]);
-    check(&[("checks", check_of("= load"))], "checks", "not built yet");
+    let at_load = files(&[("sql", text("SELECT 1")), ("expect", text("= load")), ("when", text("load"))]);
+    check(&[("checks", at_load)], "checks", "needs when = \"after\"");
     let columns = table(&[("id", text("rwo"))]);
     let rows = files(&[("name", text("t")), ("rows", OptionValue::Number(1)), ("columns", columns)]);
     check(&[("table", rows)], "table", "t.id:1:1: unknown variable `rwo`");
@@ -262,6 +280,7 @@ fn checks_look_at_the_tables_when_they_are_asked_to() {
         check("SELECT count(*) FROM item", "100", "load"),
         check("SELECT count(*) FROM item", "99", "load"),
         check("SELECT count(*) FROM log", "1", "after"),
+        check("SELECT sum(stock) FROM item", "= load", "after"),
     ]);
     let script = read("SELECT 1;", &[("checks", checks)]).unwrap();
     let mut admin = run(script.clone(), 1).admin;
@@ -269,6 +288,7 @@ fn checks_look_at_the_tables_when_they_are_asked_to() {
     assert_eq!(load, ["SELECT count(*) FROM item: 99 was expected, 100 found"]);
     let after = script.check(&mut admin, Some(&load::Tally::default())).unwrap();
     assert_eq!(after, ["SELECT count(*) FROM log: 1 was expected, 0 found"]);
+    assert_eq!(script.kept_values(), ["SELECT sum(stock) FROM item"]);
     assert!(script.spec().notes.is_empty() && !script.spec().writes);
     assert_eq!(script.tables(Dialect::MySql).iter().map(|table| table.rows).collect::<Vec<_>>(), [100, 0]);
 }

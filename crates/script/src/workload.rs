@@ -34,11 +34,18 @@ pub enum When {
     After,
 }
 
+/// What a query over the tables has to bring.
 #[derive(Debug, Clone)]
-pub struct Check {
-    pub sql: String,
-    pub expect: String,
-    pub when: When,
+pub enum Check {
+    Value {
+        sql: String,
+        expect: String,
+        when: When,
+    },
+    /// After each trial what it brought on the loaded tables.
+    Kept {
+        sql: String,
+    },
 }
 
 #[derive(Debug, Clone, Default)]
@@ -257,13 +264,22 @@ impl Workload for Script {
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
         let now = if ran.is_none() { When::Load } else { When::After };
         let mut violations = Vec::new();
-        for check in self.checks.iter().filter(|check| check.when == now) {
-            let found = admin.value(&check.sql)?.unwrap_or_else(|| "NULL".to_owned());
-            if found != check.expect {
-                violations.push(format!("{}: {} was expected, {found} found", check.sql, check.expect));
+        for check in &self.checks {
+            let Check::Value { sql, expect, when } = check else { continue };
+            if *when == now {
+                let found = admin.value(sql)?.unwrap_or_else(|| "NULL".to_owned());
+                violations.extend((found != *expect).then(|| format!("{sql}: {expect} was expected, {found} found")));
             }
         }
         Ok(violations)
+    }
+
+    fn kept_values(&self) -> Vec<String> {
+        let kept = |check: &Check| match check {
+            Check::Kept { sql } => Some(sql.clone()),
+            Check::Value { .. } => None,
+        };
+        self.checks.iter().filter_map(kept).collect()
     }
 
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {

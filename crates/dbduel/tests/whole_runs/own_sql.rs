@@ -75,3 +75,26 @@ fn plan_try_runs_each_transaction_once_and_takes_it_back() {
     let (_, err) = place.expect(2, &["plan", "--try", "builtin.toml"]);
     assert!(err.contains("--try runs scripts") && err.contains("next: "), "{err}");
 }
+
+#[test]
+fn a_value_that_has_to_stay_as_loaded_fails_the_trial_that_changes_it() {
+    let checks = "checks = [{ sql = \"SELECT count(*) FROM item\", expect = \"= load\" },\
+        { sql = \"SELECT sum(stock) + (SELECT count(*) FROM sold) FROM item\", expect = \"= load\" }]\n";
+    let contenders = r#"{ name = "one", engine = "sqlite" }, { name = "two", engine = "sqlite" }"#;
+    let place = shop();
+    place.write("try.toml", &experiment(contenders, &format!("{checks}{TABLES}")));
+    place.expect(0, &["run", "try.toml"]);
+    let trials = place.trials();
+    let planned = trials.iter().filter(|trial| trial["purpose"].is_null());
+    assert!(planned.clone().count() == 4 && planned.clone().all(|trial| trial["status"] == "ok"), "{trials:?}");
+    // An order whose row is missing in `sold`.
+    let place = shop();
+    place.write("order.sql", &ORDER.replace("INSERT INTO sold (item) VALUES (:item);\n", ""));
+    place.write("try.toml", &experiment(contenders, &format!("{checks}{TABLES}")));
+    place.expect(4, &["run", "try.toml"]);
+    let failure = place.trials()[0]["failure"].clone();
+    assert_eq!(failure["step"], "check", "{failure}");
+    let message = failure["message"].as_str().unwrap();
+    assert!(message.contains("FROM item: ") && message.contains(" was loaded, "), "{message}");
+    assert_eq!(message.lines().count(), 2, "the number of items stays: {message}");
+}
