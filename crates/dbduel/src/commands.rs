@@ -142,6 +142,11 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     let experiment = Experiment::load(file, &KNOWN, &args.method.overrides()).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     expect_open_files(&experiment, file).map_err(Failure::usage)?;
+    let point = experiment.points().swap_remove(0);
+    for choice in &experiment.workloads {
+        let spec = experiment::plan::workload(choice, &choice.data_point(&point)).map(|workload| workload.spec());
+        spec.into_iter().flat_map(|spec| spec.warnings).for_each(|warning| note(&format!("warning: {warning}")));
+    }
     if args.try_out {
         return try_out::try_out(&experiment, &plan, file);
     }

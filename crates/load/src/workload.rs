@@ -146,6 +146,8 @@ pub struct WorkloadSpec {
     pub needs_answers: bool,
     /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
     pub rests: bool,
+    /// Transactions that take longer are counted; in an open loop those that are later already are skipped.
+    pub latency_limit: Option<Duration>,
     /// What verdicts come from.
     pub primary: Metric,
     /// Kinds of transactions that are counted apart, in the order of [`Attempt::kind`].
@@ -156,6 +158,8 @@ pub struct WorkloadSpec {
     pub scratch: Option<Scratch>,
     /// Sentences without a full stop; one that has to stand beside any of its numbers is the first.
     pub notes: Vec<String>,
+    /// What is allowed and may be a mistake of the user's; likewise sentences.
+    pub warnings: Vec<String>,
 }
 
 impl WorkloadSpec {
@@ -168,11 +172,13 @@ impl WorkloadSpec {
             clients: None,
             needs_answers: false,
             rests: false,
+            latency_limit: None,
             primary: Metric::TPS,
             kinds: Vec::new(),
             counts: &[],
             scratch: None,
             notes: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 

@@ -214,7 +214,7 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             Err(error) => {
                 let counted = self.count(timed, end_ns, |tally| tally.failed += 1);
                 self.refused = counted.then_some(timed);
-                return Err(error);
+                return Err(placed(error, &script, script.transactions[kind].path(self.dialect), statement.line));
             }
         };
         attempt.committing = false;
@@ -325,6 +325,16 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
                 .iter()
                 .enumerate()
                 .all(|(column, slot)| self.rows.cell(0, column).is_some_and(|cell| self.slots[*slot].take(cell)))
+    }
+}
+
+/// What a server refuses, with the place in the script; pgbench's messages have places of their own.
+fn placed(error: Error, script: &Script, path: &str, line: usize) -> Error {
+    match error {
+        Error::Refused { code, message } if !script.aborts => {
+            Error::Refused { code, message: format!("{path}:{line}: {message}") }
+        }
+        other => other,
     }
 }
 
@@ -500,6 +510,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
                 Step::Jump(to) => to,
                 Step::Fail if script.aborts => return Err(self.aborted(kind, next)),
                 Step::Fail => {
+                    self.answers[first + next].first_wrong.get_or_insert(turn);
                     self.roll_back(attempt).await?;
                     return Ok(Outcome::Failed);
                 }
@@ -510,6 +521,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
         end.wrong += u64::from(self.open);
         // A file of pgbench may leave its transaction open for the next.
         if self.open && !script.aborts {
+            self.answers[first + program.ops.len()].first_wrong.get_or_insert(turn);
             self.roll_back(attempt).await?;
             return Ok(Outcome::Failed);
         }

@@ -47,6 +47,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "queries with what they have to bring: { sql, expect, when = load or after }; expect = \"= load\": what it was when loaded",
     ),
     OptionSpec::new("table", ITEMS, "tables whose rows are generated: { name, rows, columns }"),
+    OptionSpec::new(
+        "latency_limit",
+        "off",
+        "transactions above it, such as 50ms, are counted; with a rate, those that are later already are skipped",
+    ),
     OptionSpec::new("max_tries", "0", "how often a transaction is tried at most; 0: until the trial's end"),
     OptionSpec::new("expect_failures", "0%", "transactions that may fail by a wrong answer, such as 0.1%"),
     OptionSpec::new("writes", "false", "statements that read call functions that write"),
@@ -107,6 +112,10 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         teardown: sql("teardown")?,
         checks: checks(options.value("checks")).map_err(at("checks"))?,
         writes: options.flag("writes")?,
+        latency_limit: match options.value("latency_limit") {
+            OptionValue::Text(text) if text == "off" => None,
+            _ => Some(options.duration("latency_limit")?),
+        },
         max_tries: options.number("max_tries", 0, u32::MAX.into())?,
         expect_failures: share(options)?,
         tables,

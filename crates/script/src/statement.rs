@@ -210,6 +210,26 @@ pub fn with_names_in_quotes(piece: Piece, known: &dyn Fn(&str) -> Option<usize>)
     pieces
 }
 
+/// The first known name in single quotes from byte `at` on, and where it stands.
+pub fn name_in_quotes(text: &str, mut at: usize, known: &dyn Fn(&str) -> bool) -> Option<(usize, String)> {
+    while at < text.len() {
+        let end = match stretch(text, at).ok()? {
+            Stretch::Verbatim(end) | Stretch::Comment(end) | Stretch::Variable(end) => end,
+            Stretch::End | Stretch::Meta => at + 1,
+        };
+        let found = text[at..end].match_indices(':').filter(|_| text[at..].starts_with('\'')).find_map(|(colon, _)| {
+            let name = &text[at + colon + 1..end];
+            let name = &name[..name.find(|c: char| !is_of_word(c)).unwrap_or(name.len())];
+            known(name).then(|| (at + colon, name.to_owned()))
+        });
+        if found.is_some() {
+            return found;
+        }
+        at = end;
+    }
+    None
+}
+
 /// The statements of plain SQL: for files without variables and commands.
 pub fn plain(text: &str) -> Result<Vec<String>, Fault> {
     let (mut statements, mut at) = (Vec::new(), 0);

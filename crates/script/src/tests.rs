@@ -129,6 +129,9 @@ fn a_transaction_that_is_tried_leaves_nothing_behind() {
     let value = format!("{insert}\\set z 0\n\\set x 1 / :z\nSELECT :x;");
     let why = "shop/order.sql:3: division by zero";
     assert_eq!(outcomes(&value), ("1, not reached".to_owned(), Some(why.to_owned())));
+    let (seen, refused) = outcomes(&format!("{insert}SELECT abs(-9223372036854775807 - 1);"));
+    let refused = refused.unwrap();
+    assert!(seen == "1, failed" && refused.contains("shop/order.sql:2: integer overflow"), "{seen}: {refused}");
     let (seen, refused) = outcomes("SELECT absent FROM item;");
     let refused = refused.unwrap();
     assert!(seen == "not reached" && refused.contains("shop/order.sql:1: no such column"), "{seen}: {refused}");
@@ -174,6 +177,8 @@ fn run(script: Script, transactions: u64) -> Ran {
         .map(|number| complete(client.attempt(Turn { series: 0, number, retry: 0 }, &mut attempt)).unwrap())
         .collect();
     let sites = script.sites(Dialect::Sqlite).zip(client.answers());
+    let first = |seen: &load::Answers| seen.first_wrong.map(|turn| (turn.series, turn.number));
+    assert!(client.answers().iter().all(|seen| (seen.wrong > 0) == (first(seen) == Some((0, 0)))));
     let wrong =
         sites.filter(|(_, seen)| seen.wrong > 0).map(|(site, seen)| format!("{site}: {}", seen.wrong)).collect();
     drop(client);
@@ -269,6 +274,14 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     let columns = table(&[("id", text("rwo"))]);
     let rows = files(&[("name", text("t")), ("rows", OptionValue::Number(1)), ("columns", columns)]);
     check(&[("table", rows)], "table", "t.id:1:1: unknown variable `rwo`");
+}
+
+#[test]
+fn end_is_refused_where_it_does_not_commit() {
+    let script = read("BEGIN;\nSELECT 1;\nEND;\n", &[]).unwrap();
+    let why = "shop/order.sql:3: END does not commit in MySQL; write COMMIT";
+    assert_eq!(script.runs_on(Dialect::MySql), Err(why.to_owned()));
+    assert_eq!((script.runs_on(Dialect::Postgres), script.runs_on(Dialect::Sqlite)), (Ok(()), Ok(())));
 }
 
 #[test]

@@ -156,8 +156,11 @@ impl<C: Connection> Undoing<C> {
             }
             Effect::Undone | Effect::OfSession => {}
             Effect::Lasts => {
-                self.lasting.push(sql.to_owned());
-                self.is_open = false;
+                let commits = self.is_open && self.connection.dialect() == Dialect::MySql;
+                let more = if commits { ", and what came before it, which it commits" } else { "" };
+                self.lasting.push(format!("{sql}{more}"));
+                // Elsewhere the transaction goes on, if the statement may be part of one at all.
+                self.is_open &= !commits;
             }
         }
         Ok(true)

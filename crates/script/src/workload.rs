@@ -1,6 +1,7 @@
 //! The user's files as a workload: tables, transactions and checks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
@@ -13,6 +14,7 @@ use crate::client::ScriptClient;
 use crate::eval::Scalar;
 use crate::program::{Op, Program, Protocol};
 use crate::rows::GeneratedTable;
+use crate::statement::first_word;
 
 /// A transaction, in the text of each dialect.
 #[derive(Debug, Clone)]
@@ -61,6 +63,7 @@ pub struct Script {
     pub teardown: Vec<PlainSql>,
     pub checks: Vec<Check>,
     pub writes: bool,
+    pub latency_limit: Option<Duration>,
     /// How often a transaction is tried at most; 0 for as often as there is time.
     pub max_tries: u64,
     /// The share of transactions that may fail by a wrong answer or a missing value.
@@ -164,6 +167,17 @@ impl Script {
         self.programs().any(|program| program.statements.iter().any(|statement| !statement.expectations.is_empty()))
     }
 
+    /// Of all files, each once: a text may serve several dialects.
+    fn warnings(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for warning in self.programs().flat_map(|program| &program.warnings) {
+            if !all.contains(warning) {
+                all.push(warning.clone());
+            }
+        }
+        all
+    }
+
     fn data_key(&self) -> String {
         let made = format!("{:?} {:?} {:?}", self.setup, self.tables, self.after_load);
         let hash = Sha256::digest(made.as_bytes());
@@ -206,8 +220,10 @@ impl Workload for Script {
             writes: self.changes_rows(),
             keeps_its_size: !self.changes_rows(),
             needs_answers: self.has_notes() || self.programs().any(reads_values),
+            latency_limit: self.latency_limit,
             kinds: self.transactions.iter().map(kind).collect(),
             notes,
+            warnings: self.warnings(),
             ..WorkloadSpec::reading(self.data_key())
         }
     }
@@ -251,6 +267,16 @@ impl Workload for Script {
 
     fn runs_once(&self) -> Option<&dyn RunsOnce> {
         Some(self)
+    }
+
+    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
+        let ends = |one: &Transaction| {
+            let program = one.program(dialect);
+            let end = program.statements.iter().find(|one| first_word(&one.prepared(dialect).0) == "END");
+            end.map(|end| format!("{}:{}: END does not commit in MySQL; write COMMIT", one.path(dialect), end.line))
+        };
+        let ends = self.transactions.iter().find_map(ends).filter(|_| dialect == Dialect::MySql);
+        ends.map_or(Ok(()), Err)
     }
 
     fn timed_statements(&self, dialect: Dialect) -> Vec<String> {

@@ -482,7 +482,8 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     remarks.extend(deferred_log::torn(&tally.journal));
     remarks.extend(held_up.map(|why| (generator_limit::BOUND.to_owned(), why)));
     flags.extend(remarks.keys().cloned());
-    if trial.rate.is_some() && tally.skipped > 0 {
+    // With a limit, late arrivals are skipped by design.
+    if trial.rate.is_some() && tally.skipped > 0 && spec.latency_limit.is_none() {
         flags.push("saturated".to_owned());
     }
     let mut metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());

@@ -58,7 +58,7 @@ fn transaction(tried: &TriedTransaction) -> String {
     text += &format!("  {:>5}  {:SQL_WIDTH$}  {:>9}  {:>9}\n", "line", "statement", "rows", "ms");
     tried.statements.iter().for_each(|one| text += &statement(one));
     tried.failure.iter().for_each(|why| text += &format!("  failed: {}\n", why.replace('\n', "\n  ")));
-    tried.lasting.iter().for_each(|what| text += &format!("  cannot be rolled back: {}\n", shortened(what)));
+    tried.lasting.iter().for_each(|what| text += &format!("  cannot be rolled back: {}\n", on_one_line(what)));
     text
 }
 
@@ -74,9 +74,13 @@ fn statement(tried: &TriedStatement) -> String {
     format!("  {:>5}  {sql:SQL_WIDTH$}  {rows:>9}  {ms:>9}\n", tried.line)
 }
 
-/// On one line, and no longer than its column.
+fn on_one_line(sql: &str) -> String {
+    sql.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// No longer than its column.
 fn shortened(sql: &str) -> String {
-    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = on_one_line(sql);
     if line.chars().count() <= SQL_WIDTH {
         return line;
     }
