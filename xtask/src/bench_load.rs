@@ -191,6 +191,7 @@ fn against_nothing<C: Client>(client: impl FnOnce(&Slot) -> Result<C>, interval:
         policy: Arc::default(),
         gauge: None,
         giver: None,
+        ledger: None,
     };
     let mut client = client(&slot)?;
     let start_ns = slot.clock.now_ns();

@@ -96,6 +96,9 @@ pub struct ClientWorker {
     seconds: u32,
     #[arg(long)]
     floor: bool,
+    /// Instead of a time
+    #[arg(long)]
+    transactions: Option<u64>,
 }
 
 pub fn run_worker(worker: &ClientWorker) -> Result<()> {
@@ -114,14 +117,16 @@ pub fn run_worker(worker: &ClientWorker) -> Result<()> {
         workers: 1,
         interval_max: seconds,
         drain_max: Duration::from_secs(10),
+        transactions_max: worker.transactions,
         ..LoadOptions::default()
     };
+    let interval = worker.transactions.is_none().then_some(seconds);
     let interrupted = AtomicBool::new(false);
     let memory_before_kb = resident_kb()?;
     let load = Load::prepare(&workload(&worker.script, ROWS)?, &target, options, &interrupted)?;
     let mut memory_kb = 0.0;
     let mut at_end = || memory_kb = resident_kb().unwrap_or(f64::NAN);
-    let tally = load.measure(Some(seconds), &mut |_| (), &mut at_end).whole()?;
+    let tally = load.measure(interval, &mut |_| (), &mut at_end).whole()?;
     println!("queries: {}", tally.queries());
     println!("transactions: {} ({:.2} per sec.)", tally.committed, tally.tps());
     println!("interval cpu ns: {}", tally.worker_cpu_ns.iter().sum::<u64>());
@@ -182,7 +187,7 @@ fn pgbench(server: &Held, connections: u32, seconds: u32) -> Result<Command> {
     Ok(command)
 }
 
-fn pgbench_at(server: &Held) -> Result<Command> {
+pub fn pgbench_at(server: &Held) -> Result<Command> {
     let (folder, port) = postgres_host(server)?;
     let mut command = Command::new("pgbench");
     command.args(["-h", &folder, "-p", &port, "-U", server.text("user")?]);

@@ -5,6 +5,7 @@
 mod aa;
 mod bench;
 mod bench_load;
+mod bench_pgbench;
 mod bench_report;
 mod bench_sysbench;
 mod bench_tpcc;
@@ -77,6 +78,8 @@ enum Task {
     BenchClient(client_cost::ClientCost),
     /// Measure our own client code: against a null connection, and against the raw-socket floor
     BenchLoad(bench_load::BenchLoad),
+    /// Compare the client CPU of pgbench's scripts with the real pgbench's, and with our own point select, by turns
+    BenchPgbench(bench_pgbench::BenchPgbench),
     /// Print the size of a long run's page and the time that its reports take
     BenchReport,
     /// Compare how fast a table is loaded, and the throughput that is measured, with sysbench's, by turns
@@ -122,6 +125,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ByHand(options) => by_hand::run(&options, root),
         Task::BenchClient(options) => client_cost::run(&options, root),
         Task::BenchLoad(options) => bench_load::run(&options, root),
+        Task::BenchPgbench(options) => bench_pgbench::run(&options, root),
         Task::BenchReport => bench_report::run(root),
         Task::BenchSysbench(options) => bench_sysbench::run(&options, root),
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),

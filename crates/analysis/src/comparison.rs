@@ -351,7 +351,10 @@ impl Scope<'_> {
     fn is_quick(&self) -> bool {
         let method = &self.plan.method;
         let short_pilot = method.pilot_s.is_some() && method.warmup_s < QUICK_BELOW_S;
-        method.preset == "quick" || self.measured_s() < QUICK_BELOW_S || short_pilot || !method.left_out.is_empty()
+        let is_short =
+            method.preset == "quick" || self.measured_s() < QUICK_BELOW_S || short_pilot || !method.left_out.is_empty();
+        // What a crash shows does not depend on the length of an interval.
+        is_short && self.plan.crashes().is_empty()
     }
 
     pub fn is_pass(&self) -> bool {

@@ -15,6 +15,7 @@ mod deferred;
 mod diagnosis;
 pub mod differences;
 mod duet;
+pub mod durability;
 mod findings;
 pub mod flame_graph;
 pub mod gate;
@@ -75,7 +76,7 @@ pub use variation::{OrderEffect, SERIES_COLUMN, Variation, spread};
 pub const FAILURES_UNTIL_GIVEN_UP: usize = 3;
 
 /// Metrics that are compared beside the primary one, where trials have them.
-const OTHER_METRICS: [&str; 10] = [
+const OTHER_METRICS: [&str; 11] = [
     "tpm",
     operations::GEOMEAN_SECONDS,
     "adjusted_tps",
@@ -85,6 +86,7 @@ const OTHER_METRICS: [&str; 10] = [
     "latency_ms_p99",
     "latency_ms_p999",
     "new_order.latency_ms_p90",
+    record::format::crash::FIRST_COMMIT,
     SECONDARY_METRIC,
 ];
 
@@ -100,6 +102,8 @@ const ADJUSTED: &str = "adjusted_";
 pub struct Conclusions {
     pub workloads: Vec<WorkloadConclusions>,
     pub findings: Vec<Finding>,
+    /// Of an experiment with `[recovery]`.
+    pub durability: Vec<durability::Durability>,
     pub tally: Tally,
     pub flags: Vec<FlagCount>,
 }
@@ -513,7 +517,9 @@ pub fn conclude_with_seconds(
     let mut findings = findings::findings(plan, run, trials, &circumstances, &workloads);
     findings.extend(deferred::work_left(&aligned));
     let flags = plan.contenders.iter().map(|one| flag_count(&one.name, trials)).collect();
-    Conclusions { workloads, findings, tally: tally(plan, &records, &circumstances.given_up, trials), flags }
+    let durability = durability::durability(plan, run, trials);
+    let tally = tally(plan, &records, &circumstances.given_up, trials);
+    Conclusions { workloads, findings, durability, tally, flags }
 }
 
 fn conditions(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Conditions {

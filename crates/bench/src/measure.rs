@@ -268,10 +268,13 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
             queue_max: request.queue.map_or(QUEUE_MAX, u64::from),
         }),
         transactions_max: request.events,
+        transactions_each: None,
+        log: None,
         policy: policy(job),
         board: layout(request).is_some() || request.report_interval.is_some() || !request.checkpoints.is_empty(),
         windows: None,
         gauge: None,
+        ledger: None,
     }
 }
 
@@ -295,5 +298,5 @@ fn policy(job: &Job) -> ErrorPolicy {
         Reconnect::On => (true, None),
         Reconnect::Every(transactions) => (true, Some(transactions)),
     };
-    ErrorPolicy { ignored, reconnect, reconnect_every }
+    ErrorPolicy { ignored, reconnect, reconnect_every, ..ErrorPolicy::default() }
 }

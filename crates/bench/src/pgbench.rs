@@ -5,6 +5,7 @@
 
 mod figures;
 mod init;
+mod log;
 mod options;
 mod place;
 mod run;

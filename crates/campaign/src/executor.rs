@@ -13,9 +13,9 @@ use super::schedule::Keep;
 use crate::ActiveRun;
 use crate::progress::Progress;
 use crate::setup::Setup;
-use record::format::PlannedTrial;
+use record::format::{PlannedTrial, Purpose};
 use trial::observe::Observers;
-use trial::{Finished, Meeting, Trial, absent, run_duet, run_in_one_start};
+use trial::{Finished, Meeting, Trial, absent, durability, run_duet, run_in_one_start};
 
 pub struct Executor<'a> {
     active_run: &'a ActiveRun,
@@ -51,6 +51,13 @@ impl<'a> Executor<'a> {
             return self.at_once(trials, progress, keep);
         }
         let active_run = self.active_run;
+        if let [trial] = trials.as_slice()
+            && matches!(trial.planned.purpose, Purpose::Crash { .. })
+        {
+            self.observers.idle(Duration::from_millis(trial.planned.gap_ms));
+            let mut live = |now: Live| progress.live(&progress.title(trial.planned), trial, &now);
+            return write(active_run, trial, durability::crash(trial, &mut live)?, keep);
+        }
         let mut live = |trial: &Trial, now: Live| progress.live(&progress.title(trial.planned), trial, &now);
         let mut done = |trial: &Trial, finished: Finished| write(active_run, trial, finished, keep);
         run_in_one_start(&trials, &mut self.observers, &mut live, &mut done)

@@ -46,6 +46,7 @@ pub use experiment::Error;
 use experiment::plan::Plan;
 use experiment::{Experiment, Known, NoisyHost, Overrides, shell_path};
 use record::RunDir;
+use record::format::crash::CrashKind;
 use record::format::tuning::SearchRecord;
 use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use trial::observe::{Observers, foreign_cpu};
@@ -247,6 +248,7 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
         run.twins = aa::known(&active_run.plan.record, &run, &cache, &active_run.file)?;
     }
     run_dir.write_run(&run)?;
+    expect_crash_model(active_run, &cache)?;
     let (mut setup, absent) = Setup::set(experiment, &cache, &active_run.placement, interrupted, &logs, &progress)?;
     let mut failures = absent;
     failures.extend(rehearse(&mut setup, active_run, &mut run, &cache, &logs, &progress)?);
@@ -294,6 +296,16 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     run.finished_at = Some(Timestamp::now().to_string());
     run_dir.write_run(&run)?;
     Ok(Ended { reason, incomplete })
+}
+
+/// An OS crash that loses what was synced, or keeps what was not, would show nothing about a server.
+fn expect_crash_model(active_run: &ActiveRun, cache: &Cache) -> Result<()> {
+    if !active_run.plan.record.crashes().contains(&CrashKind::Os) {
+        return Ok(());
+    }
+    let next = "next: write crash = \"kill\" in [recovery], or run it as root on a host with loop devices";
+    engine::volume::expect_crash_model(cache.work()?.path())
+        .with_context(|| format!("no OS crash can be made here\n  {next}"))
 }
 
 /// What runs behind the last block.

@@ -20,7 +20,8 @@ use engine::{
 };
 use experiment::plan::{self, Plan};
 use experiment::{Contender, Experiment, Method, NullLoad, Origin, Storage, WorkloadChoice, resolve};
-use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, StatementPlan, point_text};
+use record::format::crash::CrashKind;
+use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, Purpose, StatementPlan, point_text};
 use trial::dataset::Dataset;
 use trial::network_path::Way;
 use trial::{
@@ -333,7 +334,7 @@ impl<'a> Setup<'a> {
                 settings: &prepared.contender.settings,
                 snapshot: &snapshots[at],
                 work: self.work_of(&prepared.contender.storage),
-                data_folder: self.data_folder(&prepared.contender.name),
+                data_folder: self.data_folder(planned),
                 memory_bytes: prepared.contender.memory_bytes,
             },
             Prepared::UserServer(user_server) => Environment::UserServer(user_server),
@@ -373,10 +374,13 @@ impl<'a> Setup<'a> {
         found.map_or(&[], |one| &one.values)
     }
 
-    fn data_folder(&self, contender: &str) -> DataFolder {
-        if self.experiment.is_second_of_aa(contender) {
+    fn data_folder(&self, planned: &PlannedTrial) -> DataFolder {
+        let contender = &planned.contender;
+        if matches!(planned.purpose, Purpose::Crash { kind: CrashKind::Os, .. }) {
+            DataFolder::OnVolume
+        } else if self.experiment.is_second_of_aa(contender) {
             DataFolder::OtherPath
-        } else if self.experiment.method.duet && contender != self.experiment.baseline {
+        } else if self.experiment.method.duet && *contender != self.experiment.baseline {
             DataFolder::Beside
         } else {
             DataFolder::Usual
@@ -534,6 +538,8 @@ impl<'a> Setup<'a> {
             };
             let planned = plan.record.trials.iter().find(ours);
             let planned = planned.ok_or_else(|| anyhow!("the plan has no trial of `{}`", filling.title()))?;
+            // Nothing crashes here.
+            let planned = &PlannedTrial { purpose: Purpose::Compare, ..planned.clone() };
             let trial = self.trial(planned, logs, Duration::ZERO);
             let Rehearsed { server, isolation, loaded: values } = rehearse(&trial)?;
             loaded.push(Loaded { contender: prepared.contender.name.clone(), dataset: filling.title(), values });

@@ -13,6 +13,7 @@ mod selfcheck;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use driver::Endpoint;
@@ -27,6 +28,14 @@ pub const SUBCOMMAND: &str = "__engines";
 
 /// Connections that a held server allows besides the twenty of every server.
 const HELD_CLIENTS_MAX: u32 = 256;
+
+/// The load on an embedded engine, in the process that a crash experiment kills.
+pub fn ledger(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    trial::durability::load_process_main(args, |options| {
+        let kind = KNOWN.workloads.find("ledger").context("no workload `ledger`")?;
+        Ok(kind.with(options)?.into())
+    })
+}
 
 pub fn main(args: Vec<OsString>) -> ! {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();

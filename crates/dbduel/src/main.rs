@@ -1,8 +1,8 @@
 //! dbduel: which of these database servers is faster for this work, by how much, and how sure are we?
 //!
 //! `main` reads the command line, lets `commands.rs` do the work, and turns failures into messages
-//! and exit statuses. Nothing else happens here, but for the two hidden roles this program plays for
-//! itself: the keeper of a server, and the hand of the tests.
+//! and exit statuses. Nothing else happens here, but for the three hidden roles this program plays for
+//! itself: the keeper of a server, the load on an embedded engine that is to be killed, and the hand of the tests.
 
 mod cli;
 mod commands;
@@ -35,6 +35,7 @@ fn main() -> ExitCode {
     match args.next() {
         // Before anything else: the keeper must be a process with one thread and no ambitions.
         Some(first) if first == engine::keeper::SUBCOMMAND => engine::keeper::keeper_main(args),
+        Some(first) if first == trial::durability::SUBCOMMAND => return hidden::ledger(args),
         Some(first) if first == hidden::SUBCOMMAND => hidden::main(args.collect::<Vec<OsString>>()),
         _ => {}
     }

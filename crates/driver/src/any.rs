@@ -155,6 +155,28 @@ impl Connection for AnyConnection {
         }
     }
 
+    fn queue(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<(), Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.queue(statement, parameters),
+            AnyConnection::Postgres(connection) => connection.queue(statement, parameters),
+            AnyConnection::Sqlite(connection) => connection.queue(statement, parameters),
+        }
+    }
+
+    async fn send_queued(&mut self) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.send_queued().await,
+            AnyConnection::Postgres(connection) => connection.send_queued().await,
+            AnyConnection::Sqlite(connection) => connection.send_queued().await,
+        }
+    }
+
+    fn drop_queued(&mut self) {
+        if let AnyConnection::Postgres(connection) = self {
+            connection.drop_queued();
+        }
+    }
+
     fn leave(&mut self) -> Result<(), Error> {
         match self {
             AnyConnection::MySql(connection) => connection.leave(),

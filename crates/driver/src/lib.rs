@@ -277,6 +277,18 @@ pub trait Connection {
         let _ = (sql, rows);
         std::future::ready(Err(Error::Protocol("this kind of connection gives no rows of a text".to_owned())))
     }
+    /// Keeps an execution back, to be sent with others by [`Connection::send_queued`]. Only PostgreSQL's protocol has
+    /// such pipelines.
+    fn queue(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<(), Error> {
+        let _ = (statement, parameters);
+        Err(Error::Protocol("this protocol has no pipelines".to_owned()))
+    }
+    /// Sends what was kept back at once, and returns the sum of the answers.
+    fn send_queued(&mut self) -> impl Future<Output = Result<Answer, Error>> {
+        std::future::ready(Err(Error::Protocol("this protocol has no pipelines".to_owned())))
+    }
+    /// Forgets what was kept back.
+    fn drop_queued(&mut self) {}
     /// Behind the last statement: fails when the server has sent something without a request, which would have been
     /// taken for the next answer.
     fn leave(&mut self) -> Result<(), Error> {

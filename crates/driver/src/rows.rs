@@ -49,6 +49,18 @@ pub struct Rows {
     ends: Vec<usize>,
     /// Types of the columns of MySQL's result under way.
     pub(crate) types: Vec<u8>,
+    /// Of each result, for those who ask.
+    layout: Option<Layout>,
+}
+
+/// Where results begin, and what their columns are called.
+#[derive(Debug, Default)]
+struct Layout {
+    /// The first row and the first name of each result.
+    results: Vec<(usize, usize)>,
+    names: Vec<String>,
+    /// Names in use; those behind it keep their memory.
+    used: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +71,47 @@ enum Held {
 }
 
 impl Rows {
+    /// Keeps results apart, and the names of their columns.
+    pub fn with_names() -> Rows {
+        Rows { layout: Some(Layout::default()), ..Rows::default() }
+    }
+
+    pub fn keeps_names(&self) -> bool {
+        self.layout.is_some()
+    }
+
+    /// Results that have columns.
+    pub fn results(&self) -> usize {
+        self.layout.as_ref().map_or(0, |layout| layout.results.len())
+    }
+
+    /// The rows of a result, and the names of its columns.
+    pub fn result(&self, at: usize) -> Option<(std::ops::Range<usize>, &[String])> {
+        let layout = self.layout.as_ref()?;
+        let (row, name) = *layout.results.get(at)?;
+        let (next_row, next_name) = layout.results.get(at + 1).copied().unwrap_or((self.len(), layout.used));
+        Some((row..next_row, &layout.names[name..next_name]))
+    }
+
+    /// Another result begins.
+    pub(crate) fn begin_result(&mut self) {
+        let row = self.len();
+        if let Some(layout) = &mut self.layout {
+            layout.results.push((row, layout.used));
+        }
+    }
+
+    pub(crate) fn push_name(&mut self, name: &[u8]) {
+        let Some(layout) = &mut self.layout else { return };
+        if layout.used == layout.names.len() {
+            layout.names.push(String::new());
+        }
+        let place = &mut layout.names[layout.used];
+        place.clear();
+        place.extend(name.utf8_chunks().map(|chunk| chunk.valid()));
+        layout.used += 1;
+    }
+
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -108,6 +161,10 @@ impl Rows {
         self.text.clear();
         self.ends.clear();
         self.types.clear();
+        if let Some(layout) = &mut self.layout {
+            layout.results.clear();
+            layout.used = 0;
+        }
     }
 
     pub(crate) fn push_null(&mut self) {
@@ -141,8 +198,17 @@ impl Rows {
     /// Takes in what a MySQL parser hands over.
     pub fn take_mysql(&mut self, part: Part<'_>, binary: bool) -> Result<(), Error> {
         match part {
-            Part::Result => self.types.clear(),
-            Part::Column(column) => self.types.push(mysql::packet::column_type(column)?),
+            Part::Result => {
+                self.types.clear();
+                self.begin_result();
+            }
+            Part::Column(column) => {
+                self.types.push(mysql::packet::column_type(column)?);
+                if self.keeps_names() {
+                    self.push_name(mysql::packet::column_name(column)?);
+                }
+            }
+            Part::Columns(_) => {}
             Part::Row(row) if binary => mysql::packet::binary_row(row, self)?,
             Part::Row(row) => mysql::packet::text_cells(row, &mut |cell| match cell {
                 Some(text) => self.push_text(text),
@@ -157,7 +223,14 @@ impl Rows {
 
     /// Takes in what a PostgreSQL parser hands over; its values are text.
     pub fn take_postgres(&mut self, part: Part<'_>) -> Result<(), Error> {
-        let Part::Row(row) = part else { return Ok(()) };
+        let row = match part {
+            Part::Row(row) => row,
+            Part::Columns(columns) if self.keeps_names() => {
+                self.begin_result();
+                return postgres::message::column_names(columns, &mut |name| self.push_name(name));
+            }
+            _ => return Ok(()),
+        };
         postgres::message::cells(row, &mut |cell| match cell {
             Some(text) => self.push_text(text),
             None => self.push_null(),
@@ -173,6 +246,8 @@ pub enum Part<'a> {
     Result,
     /// MySQL's description of one column.
     Column(&'a [u8]),
+    /// PostgreSQL's description of all columns of a result.
+    Columns(&'a [u8]),
     Row(&'a [u8]),
 }
 
@@ -231,6 +306,28 @@ mod tests {
         check(".", 2, None);
         check("1e5", 2, None);
         check("99999999999999999999", 0, None);
+    }
+
+    #[test]
+    fn results_are_kept_apart_with_the_names_of_their_columns() {
+        let column = |name: &str| [name.as_bytes(), &[0; 19]].concat();
+        let described = |names: &[&str]| {
+            let columns: Vec<u8> = names.iter().flat_map(|name| column(name)).collect();
+            [&(names.len() as u16).to_be_bytes()[..], &columns].concat()
+        };
+        let row: &[u8] = b"\0\x01\0\0\0\x017";
+        let mut rows = Rows::with_names();
+        for _ in 0..2 {
+            rows.clear();
+            for part in [Part::Columns(&described(&["a", "b c"])), Part::Columns(&described(&["x"])), Part::Row(row)] {
+                rows.take_postgres(part).unwrap();
+            }
+            assert_eq!(rows.results(), 2);
+            assert_eq!(rows.result(0), Some((0..0, ["a".to_owned(), "b c".to_owned()].as_slice())));
+            assert_eq!(rows.result(1), Some((0..1, ["x".to_owned()].as_slice())));
+            assert_eq!(rows.result(2), None);
+        }
+        assert!(rows.take_postgres(Part::Columns(b"\0\x01cut")).is_err());
     }
 
     #[test]

@@ -397,7 +397,7 @@ fn gate(base: &Path) -> Result<File> {
     Ok(gate)
 }
 
-/// Removes the work folders below `base` whose process is gone: their lock is free.
+/// Removes the work folders below `base` whose process is gone, with what is mounted in them: their lock is free.
 fn sweep_leftovers(base: &Path) -> Result<()> {
     let _gate = gate(base)?;
     for entry in read_folder(base)? {
@@ -409,6 +409,7 @@ fn sweep_leftovers(base: &Path) -> Result<()> {
         {
             remove_tree(&short)?;
         }
+        super::volume::release(&path)?;
         remove_tree(&path)?;
     }
     Ok(())

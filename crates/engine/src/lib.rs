@@ -34,6 +34,7 @@ mod storage;
 pub mod target_url;
 pub mod tunable;
 mod user_server;
+pub mod volume;
 pub mod waits;
 
 use std::cmp::Ordering;
@@ -68,6 +69,7 @@ pub use snapshot::{
 };
 pub use storage::storage_of;
 pub use user_server::UserServer;
+pub use volume::Volume;
 pub use waits::Waits;
 
 /// The version of a target, until it has answered.
@@ -176,6 +178,11 @@ pub trait Engine: Sync {
     fn table_class(&self, create: &str) -> Option<&'static str> {
         let _ = create;
         None
+    }
+    /// Runs the engine's own check over tables of the workload and returns its complaints; None where it has no check.
+    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+        let _ = (admin, tables);
+        Ok(None)
     }
     /// What a server of this kind costs, estimated.
     fn cost(&self) -> &'static Cost;

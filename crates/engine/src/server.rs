@@ -32,7 +32,7 @@ const START_LIMIT: Duration = Duration::from_secs(120);
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 /// After a load, the stop is where all background work is finished.
 const STOP_AFTER_LOAD_LIMIT: Duration = Duration::from_secs(1800);
-const POLL: Duration = Duration::from_millis(25);
+const POLL: Duration = Duration::from_millis(10);
 const LOGIN_LIMIT: Duration = Duration::from_secs(5);
 /// How long one statement of the administrator may take (a purge after a large load).
 const ADMIN_LIMIT: Duration = Duration::from_secs(3600);

@@ -403,6 +403,14 @@ impl Engine for MysqlFamily {
         Ok(())
     }
 
+    /// `CHECK TABLE` gives a line for each table, or several: the last one is `OK`, all others complain.
+    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+        let rows = admin.rows(&format!("CHECK TABLE {} EXTENDED", tables.join(", "))).context("CHECK TABLE failed")?;
+        let lines = rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>());
+        let complaints = lines.filter(|line| line.last().is_none_or(|text| text != "OK")).map(|line| line.join(" "));
+        Ok(Some(complaints.collect()))
+    }
+
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
         let value = |name: &str| effective.get(name).map(String::as_str).unwrap_or("");
         let unsafe_flush =

@@ -6,6 +6,7 @@
 mod advice;
 mod check_settings;
 mod counters;
+mod integrity;
 mod memory;
 mod tunable;
 mod waits;
@@ -379,6 +380,10 @@ impl Engine for Postgres {
     fn settle(&self, admin: &mut Admin) -> Result<()> {
         admin.run("CHECKPOINT")?;
         Ok(())
+    }
+
+    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+        integrity::check(admin, tables)
     }
 
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {

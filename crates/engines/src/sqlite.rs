@@ -266,6 +266,11 @@ impl Engine for Sqlite {
         Ok(())
     }
 
+    fn integrity(&self, admin: &mut Admin, _: &[String]) -> Result<Option<Vec<String>>> {
+        let rows = admin.rows("PRAGMA integrity_check").context("PRAGMA integrity_check failed")?;
+        Ok(Some(rows.into_iter().flatten().flatten().filter(|line| line != "ok").collect()))
+    }
+
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
         let value = |name: &str| effective.get(name).map(|value| value.to_ascii_lowercase()).unwrap_or_default();
         let journal = value("journal_mode");

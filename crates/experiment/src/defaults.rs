@@ -12,6 +12,7 @@ use engine::request::{PAGE_CACHE_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS, word_o
 
 use super::contenders::read_storage;
 use super::keys::{METHOD_KEYS, names};
+use super::recovery::{Recovery, read_table};
 use super::section::{Reader, Section};
 use super::workloads::{read_arrivals, read_data_seed};
 use super::{NoisyHost, PageCache, Stop, Storage, Transport, WorkCopy};
@@ -153,6 +154,7 @@ pub struct Defaults {
     pub workload: WorkloadDefaults,
     pub transport: Transport,
     pub storage: Storage,
+    pub recovery: Recovery,
 }
 
 /// What `[workload]` means where it is silent.
@@ -189,10 +191,11 @@ pub fn defaults() -> Defaults {
 }
 
 fn read_defaults<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Defaults> {
-    reader.check_keys(top, &["contender", "workload", "method", "clients", "pilot", "preset"], &[]);
+    reader.check_keys(top, &["contender", "workload", "method", "clients", "recovery", "pilot", "preset"], &[]);
     let method = reader.table(top, "method")?;
     let clients = reader.table(top, "clients")?;
     let pilot = reader.table(top, "pilot")?;
+    let recovery = reader.table(top, "recovery")?;
     let workload = reader.table(top, "workload")?;
     let contender = reader.table(top, "contender")?;
     let preset_tables = reader.table(top, "preset")?;
@@ -212,6 +215,7 @@ fn read_defaults<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Defau
         },
         transport: reader.choice(&clients, "transport", TRANSPORT_WORDS)?,
         storage: read_storage(reader, &contender)?,
+        recovery: read_table(reader, &recovery, None)?,
     })
 }
 

@@ -70,6 +70,14 @@ pub const TABLES: &[Table] = &[
         keys: LATENCY_KEYS,
     },
     Table {
+        title: "[recovery]",
+        name: "recovery",
+        meaning: "A durability and recovery experiment: every trial ends in a crash, and its tables are compared with \
+                  what was acknowledged. The workload is `ledger`; `duration` in `[method]` is the time over which \
+                  crashes are spread, behind `warmup`.",
+        keys: RECOVERY_KEYS,
+    },
+    Table {
         title: "[[ladder]]",
         name: "ladder",
         meaning: "One rung of a tuning ladder: a contender that is made of the rung below and the changes of this \
@@ -94,6 +102,7 @@ pub const TOP_KEYS: &[Key] = &[
     key("method", "table", "preset standard", "how it is measured and judged"),
     key("clients", "table", "see [clients]", "where the load comes from"),
     key("gate", "table", "none: the verdict decides", "how much slower a candidate may be before `--gate` fails"),
+    key("recovery", "table", "none: throughput is measured", "crashes instead of measured intervals"),
     key("labels", "table of short texts", "none", "what runs are found and joined by, such as commit = \"4f2a91c\""),
 ];
 
@@ -196,6 +205,17 @@ pub const GATE_KEYS: &[Key] = &[
         "throughput may be this much lower, or a pass this much longer; takes the place of the verdict",
     ),
     key("latency", "table", "none", "limit of a quantile of response times"),
+];
+
+pub const RECOVERY_KEYS: &[Key] = &[
+    key("kills", "1 to 10000", "", "crashes of each contender, of each kind"),
+    key(
+        "crash",
+        "`kill`, `os` or `both`",
+        "",
+        "what crashes: all processes of the server, the file system of its data (needs root), or one and the other in \
+         turn",
+    ),
 ];
 
 pub const LATENCY_KEYS: &[Key] = &[

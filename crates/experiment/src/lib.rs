@@ -19,6 +19,7 @@ mod ladder;
 mod mistakes;
 mod parse;
 pub mod plan;
+pub mod recovery;
 mod section;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -38,6 +39,7 @@ pub use record::point::{CLIENTS, CORES, RATE};
 pub use record::secrets::{MASK, is_secret_key};
 pub use record::shell::{shell_path, shell_word};
 pub use record::{plain_file, quantity};
+pub use recovery::Recovery;
 pub use vocabulary::{Known, Needs, NullLoad};
 
 use std::collections::BTreeMap;
@@ -71,6 +73,8 @@ pub struct Experiment {
     pub client_cores: Option<CpuList>,
     /// How much slower a candidate may be.
     pub gate: Option<GateRecord>,
+    /// Every trial ends in a crash.
+    pub recovery: Option<Recovery>,
     /// What the user files the run under.
     pub labels: Labels,
     /// The first contender of the file against itself (`dbduel aa`).

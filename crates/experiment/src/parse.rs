@@ -18,6 +18,7 @@ use super::labels::{Labels, read_labels};
 use super::ladder::read_ladders;
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::plan::files_of;
+use super::recovery::{self, read_recovery};
 use super::section::{Files, NAME_CHARS_MAX, Reader, Section, is_short};
 use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
@@ -26,7 +27,6 @@ use engine::request::TRANSPORT_WORDS;
 use record::format::PlanRecord;
 use record::{plain_file, secrets};
 
-const TOP_KEYS_LATER: &[&str] = &["recovery"];
 const CLIENTS_KEYS_LATER: &[&str] = &["launcher", "workers"];
 
 /// The method by flags of the command line; they win over the file.
@@ -133,7 +133,7 @@ fn read_experiment<'a>(
     overrides: &Overrides,
 ) -> Experiment {
     let defaults = defaults();
-    reader.check_keys(top, &names(TOP_KEYS), TOP_KEYS_LATER);
+    reader.check_keys(top, &names(TOP_KEYS), &[]);
     let method = read_method(reader, top, &defaults, overrides);
     let mut contenders = read_contenders(reader, top, known, &defaults.storage);
     let baseline = read_baseline(reader, top, &contenders);
@@ -145,6 +145,7 @@ fn read_experiment<'a>(
     }
     let (transport, client_cores) = read_clients(reader, top, &defaults);
     let gate = read_gate(reader, top, &workloads);
+    let (recovery, method) = read_recovery(reader, top, method, overrides, defaults.recovery);
     let labels = read_labels(reader, top, &overrides.labels);
     let experiment = Experiment {
         name: reader
@@ -160,6 +161,7 @@ fn read_experiment<'a>(
         transport,
         client_cores,
         gate,
+        recovery,
         labels,
         twins: false,
         text: String::new(),
@@ -167,6 +169,7 @@ fn read_experiment<'a>(
     };
     let experiment = if overrides.twins { aa::of(experiment) } else { experiment };
     arrangements::refuse(reader, top, &experiment);
+    recovery::refuse(reader, top, &experiment);
     experiment
 }
 

@@ -9,25 +9,25 @@ use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use engine::Engines;
 use engines::ENGINES;
 use load::{
-    ClientFuture, Interarrival, OptionError, OptionSpec, OptionValue, ScaledWorkload, SinglePass, Slot, Table, Tally,
-    Workload, WorkloadKind, WorkloadSpec, Workloads,
+    Audit, ClientFuture, Interarrival, KeepsLedger, OptionError, OptionSpec, OptionValue, ScaledWorkload, SinglePass,
+    Slot, Table, Tally, Witnessed, Workload, WorkloadKind, WorkloadSpec, Workloads,
 };
 use record::format::RuleName;
 
 use crate::plan::{Plan, ResolvedFacts};
 use crate::*;
 
-/// The engines that there are, and two workloads that are only read about.
+/// The engines that there are, and three workloads that are only read about.
 pub fn known() -> Known {
     Known {
         engines: Engines(ENGINES),
         workloads: Workloads(&KINDS),
-        null_load: |one_pass| Ok(Arc::new(Unmoved { rows: 0, one_pass })),
+        null_load: |one_pass| Ok(Arc::new(Unmoved { one_pass, ..Unmoved::default() })),
         advised: ScaledWorkload { kind: &KINDS[0], scale: "rows" },
     }
 }
 
-static KINDS: [WorkloadKind; 2] = [
+static KINDS: [WorkloadKind; 3] = [
     WorkloadKind {
         name: "oltp_read_write",
         description: "",
@@ -41,7 +41,7 @@ static KINDS: [WorkloadKind; 2] = [
         ],
         build: |options| match options.number("rows", 0, u64::from(u32::MAX))? {
             0 => Err(OptionError::new("rows", "at least one row was expected")),
-            rows => Ok(Box::new(Unmoved { rows, one_pass: false })),
+            rows => Ok(Box::new(Unmoved { rows, ..Unmoved::default() })),
         },
     },
     WorkloadKind {
@@ -53,14 +53,23 @@ static KINDS: [WorkloadKind; 2] = [
             OptionSpec::new("small", "false", "shorter loops"),
             OptionSpec::new("scripts", load::ITEMS, "files to run").paths(&["path"]),
         ],
-        build: |_| Ok(Box::new(Unmoved { rows: 0, one_pass: true })),
+        build: |_| Ok(Box::new(Unmoved { one_pass: true, ..Unmoved::default() })),
+    },
+    WorkloadKind {
+        name: "ledger",
+        description: "",
+        example: "",
+        options: &[],
+        build: |_| Ok(Box::new(Unmoved { keeps_ledger: true, ..Unmoved::default() })),
     },
 ];
 
 /// A workload of so many rows that is never run.
+#[derive(Default)]
 struct Unmoved {
     rows: u64,
     one_pass: bool,
+    keeps_ledger: bool,
 }
 
 impl Workload for Unmoved {
@@ -84,6 +93,18 @@ impl Workload for Unmoved {
     }
     fn single_pass(&self) -> Option<&dyn SinglePass> {
         self.one_pass.then_some(self)
+    }
+    fn keeps_ledger(&self) -> Option<&dyn KeepsLedger> {
+        self.keeps_ledger.then_some(self)
+    }
+}
+
+impl KeepsLedger for Unmoved {
+    fn options(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+    fn audit(&self, _: &mut Admin, _: &[Witnessed<'_>]) -> Result<Audit, Error> {
+        Ok(Audit::default())
     }
 }
 
@@ -171,6 +192,7 @@ pub fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -
         transport: Transport::Socket,
         client_cores: None,
         gate: None,
+        recovery: None,
         labels: Labels::new(),
         twins: false,
         text: String::new(),

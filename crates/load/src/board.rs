@@ -33,7 +33,7 @@ struct WorkerCell {
     buckets: Box<[AtomicU64]>,
 }
 
-const COUNTS: usize = 10;
+const COUNTS: usize = 12;
 
 impl Default for WorkerCell {
     fn default() -> WorkerCell {
@@ -66,6 +66,10 @@ pub struct Reading {
     pub retries: u64,
     pub reconnects: u64,
     pub latency_ns_sum: u64,
+    /// Ended after more than one try.
+    pub retried: u64,
+    /// From due to sent.
+    pub lag_ns_sum: u64,
     buckets: Vec<u64>,
     /// By client: transactions ended, and the time they took.
     pub clients: Vec<(u64, u64)>,
@@ -104,9 +108,10 @@ impl Board {
             return;
         }
         self.statements(worker, attempt);
-        for (index, count) in [(7, attempt.retries), (8, attempt.reconnects), (9, latency_ns)] {
-            add(&cell.counts[index], count);
-        }
+        let retried = u64::from(attempt.retry_ns > 0);
+        let lag_ns = timing.start_ns - timing.due_ns;
+        let counted = [attempt.retries, attempt.reconnects, latency_ns, retried, lag_ns];
+        cell.counts[7..].iter().zip(counted).for_each(|(cell, count)| add(cell, count));
         add(&cell.buckets[bucket(latency_ns)], 1);
         // Rare once a load runs, so the dearer exchange with a reader who resets them is no matter.
         if latency_ns < cell.latency_ns_min.load(Ordering::Relaxed) {
@@ -188,6 +193,8 @@ impl Reading {
             &mut self.retries,
             &mut self.reconnects,
             &mut self.latency_ns_sum,
+            &mut self.retried,
+            &mut self.lag_ns_sum,
         ];
         sums.into_iter().zip(counts).for_each(|(sum, count)| *sum += count);
     }
@@ -207,6 +214,8 @@ impl Reading {
             retries: self.retries - earlier.retries,
             reconnects: self.reconnects - earlier.reconnects,
             latency_ns_sum: self.latency_ns_sum - earlier.latency_ns_sum,
+            retried: self.retried - earlier.retried,
+            lag_ns_sum: self.lag_ns_sum - earlier.lag_ns_sum,
             buckets: minus(&self.buckets, &earlier.buckets),
             clients: clients.map(|(later, earlier)| (later.0 - earlier.0, later.1 - earlier.1)).collect(),
         }

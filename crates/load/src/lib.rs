@@ -11,6 +11,7 @@ mod board;
 mod checksum;
 mod clock;
 mod deferred_log;
+mod ledger;
 mod load;
 mod loader;
 mod pacer;
@@ -21,6 +22,7 @@ mod rng;
 mod single_pass;
 mod stall;
 mod timeline;
+mod transaction_log;
 mod windows;
 mod worker;
 mod workload;
@@ -32,6 +34,7 @@ pub use checksum::Checksum;
 pub use clock::{Clock, MonotonicClock, monotonic_ns, thread_cpu_ns};
 pub use deferred_log::{DeferredLog, Line};
 pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
+pub use ledger::{Audit, Ledger, LedgerEnd, LedgerEntry, LedgerShape, Witnessed};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
 pub use loader::{LOADER_VERSION, Loader};
 pub use pacer::{Arrival, Arrivals, Interarrival, Pacer, Rate};
@@ -41,12 +44,13 @@ pub use rng::Rng;
 pub use single_pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use stall::Commits;
 pub use timeline::{Timeline, Window};
+pub use transaction_log::{LoggedTransaction, TransactionLog};
 pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
-    Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome, ReusesTables, RunsOnce,
-    ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome, TriedStatement, TriedTransaction,
-    Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
+    KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome,
+    ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome,
+    TriedStatement, TriedTransaction, Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
 };

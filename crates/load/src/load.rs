@@ -20,12 +20,14 @@ use crate::clock::{
     Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_ns, thread_number,
 };
 use crate::deferred_log;
+use crate::ledger::Ledger;
 use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::paging::Paging;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
 use crate::single_pass::Gauge;
 use crate::timeline::{Timeline, Window};
+use crate::transaction_log::TransactionLog;
 use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
 use crate::workload::{Background, DefersWork, Fatal, Slot, Workload};
@@ -53,13 +55,19 @@ pub struct LoadOptions {
     pub rate: Option<Rate>,
     /// Transactions in the measured interval, over all clients; it ends when they have.
     pub transactions_max: Option<u64>,
+    /// The same for each client by itself.
+    pub transactions_each: Option<u64>,
     pub policy: ErrorPolicy,
     /// Whether counts are read while the load runs; it costs a few cells per transaction.
     pub board: bool,
+    /// Gets a line of each transaction.
+    pub log: Option<Arc<TransactionLog>>,
     /// Response times are kept window by window of this length; without it in one histogram.
     pub windows: Option<Duration>,
     /// Read at the edges of each operation, where the workload is one pass over operations.
     pub gauge: Option<Gauge>,
+    /// Where clients of a workload that keeps a ledger write.
+    pub ledger: Option<Arc<Ledger>>,
 }
 
 impl Default for LoadOptions {
@@ -77,10 +85,13 @@ impl Default for LoadOptions {
             silence_max: SILENCE_MAX,
             rate: None,
             transactions_max: None,
+            transactions_each: None,
             policy: ErrorPolicy::default(),
             board: false,
+            log: None,
             windows: None,
             gauge: None,
+            ledger: None,
         }
     }
 }
@@ -369,6 +380,9 @@ impl<'a> Load<'a> {
         if let Some(transactions) = self.options.transactions_max {
             self.timeline.limit(transactions);
         }
+        if let Some(transactions) = self.options.transactions_each {
+            self.timeline.limit_each(transactions);
+        }
         let start_ns = monotonic_ns();
         let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
         self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
@@ -474,7 +488,8 @@ impl<'a> Load<'a> {
                 return Ok(Watched::TimeIsUp);
             }
             // Clients may also leave because they rest until after the end, which ends no interval.
-            if self.all_clients_ended() && (end_ns == u64::MAX || self.timeline.is_used_up()) {
+            let is_over_early = || self.timeline.is_used_up() || self.all_have_aborted();
+            if self.all_clients_ended() && (end_ns == u64::MAX || is_over_early()) {
                 return Ok(Watched::AllIsDone);
             }
             if self.nothing_waits() {
@@ -503,6 +518,11 @@ impl<'a> Load<'a> {
             let latest = self.windows.as_ref().and_then(Collector::latest);
             live(Live { phase, elapsed, tps, part, now_ns: now.0, board, arrivals, latest });
         }
+    }
+
+    /// Whether an error has ended each of the clients.
+    fn all_have_aborted(&self) -> bool {
+        self.timeline.aborted.load(Ordering::Relaxed) >= self.options.clients
     }
 
     /// Whether all clients are done, whatever they have left to the background.
@@ -721,6 +741,9 @@ impl Worker {
         if let Some(exchange) = &self.exchange {
             recorder = recorder.in_windows(Arc::clone(exchange));
         }
+        if let Some(log) = &self.options.log {
+            recorder = recorder.with_log(Arc::clone(log), self.number);
+        }
         match &self.board {
             Some(board) => recorder.on_board(Arc::clone(board), self.number),
             None => recorder,
@@ -803,6 +826,7 @@ impl Worker {
             policy: Arc::clone(policy),
             gauge: self.options.gauge.clone(),
             giver: self.backlog.as_ref().filter(|_| is_client).map(Backlog::giver),
+            ledger: self.options.ledger.clone(),
         }
     }
 

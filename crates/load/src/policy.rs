@@ -27,12 +27,22 @@ pub struct ErrorPolicy {
     pub reconnect: bool,
     /// Also opens a new connection after every so many transactions of a client.
     pub reconnect_every: Option<u64>,
+    /// A client that meets an error which nothing mends leaves alone, and the others go on; otherwise it ends the load.
+    pub leaves_alone: bool,
+    /// A transaction of an open loop that begins later than this is skipped, and none is tried again behind it.
+    pub latency_limit_ns: Option<u64>,
 }
 
 impl Default for ErrorPolicy {
     /// What an experiment does: a server that goes away has failed its trial.
     fn default() -> ErrorPolicy {
-        ErrorPolicy { ignored: Ignored::Usual, reconnect: false, reconnect_every: None }
+        ErrorPolicy {
+            ignored: Ignored::Usual,
+            reconnect: false,
+            reconnect_every: None,
+            leaves_alone: false,
+            latency_limit_ns: None,
+        }
     }
 }
 
@@ -45,6 +55,11 @@ pub enum Verdict {
 }
 
 impl ErrorPolicy {
+    /// Whether so much time behind its due time is too much for a transaction.
+    pub fn is_too_late(&self, behind_ns: u64) -> bool {
+        self.latency_limit_ns.is_some_and(|limit_ns| behind_ns > limit_ns)
+    }
+
     pub fn verdict(&self, error: &Error) -> Verdict {
         match error {
             Error::Lost { .. } if self.reconnect => Verdict::Reconnect,
@@ -112,8 +127,15 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_behind_the_limit_is_too_late() {
+        let limited = ErrorPolicy { latency_limit_ns: Some(5), ..ErrorPolicy::default() };
+        assert_eq!((limited.is_too_late(5), limited.is_too_late(6)), (false, true));
+        assert!(!ErrorPolicy::default().is_too_late(u64::MAX));
+    }
+
+    #[test]
     fn what_the_protocol_does_not_allow_is_never_ignored() {
-        let policy = ErrorPolicy { ignored: Ignored::All, reconnect: true, reconnect_every: None };
+        let policy = ErrorPolicy { ignored: Ignored::All, reconnect: true, ..ErrorPolicy::default() };
         check(&policy, Error::Protocol("odd".to_owned()), Verdict::Fatal);
     }
 }

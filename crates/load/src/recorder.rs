@@ -10,6 +10,7 @@ use crate::deferred_log::DeferredLog;
 use crate::single_pass::ProgramTally;
 use crate::stall::Commits;
 use crate::timeline::Window;
+use crate::transaction_log::{LogWriter, LoggedTransaction, TransactionLog};
 use crate::windows::{Exchange, Shift};
 use crate::workload::{Attempt, Outcome};
 use latency::{Histogram, Windows};
@@ -47,6 +48,8 @@ pub struct Recorder {
     shift: Option<Shift>,
     /// What this thread's connections had carried when the last transaction ended.
     carried: Option<Traffic>,
+    /// Where each transaction gets a line.
+    log: Option<LogWriter>,
 }
 
 /// Errors by code, in memory sized before the start.
@@ -111,6 +114,15 @@ pub struct Tally {
     pub left_waiting: u64,
     /// Every error, ignored ones included.
     pub errors: ErrorCounts,
+    /// Transactions that failed, by the code of their last error.
+    pub failures: ErrorCounts,
+    /// How long transactions of an open loop began behind their due time: in all, and at most.
+    pub lag_ns: u64,
+    pub lag_ns_max: u64,
+    /// Time that connections took which are opened again and again.
+    pub connect_ns: u64,
+    /// Why clients ended before their time, where the others went on.
+    pub aborted: Vec<String>,
     pub reads: u64,
     pub writes: u64,
     pub other: u64,
@@ -172,7 +184,11 @@ pub struct KindTally {
     pub committed: u64,
     pub rolled_back: u64,
     pub failed: u64,
+    /// By the code of their last error.
+    pub failures: ErrorCounts,
     pub retries: u64,
+    /// Ended after more than one try.
+    pub retried: u64,
     /// Due to answered.
     pub response: Histogram,
     /// Committed and rolled back inside the interval, whenever they were due: what a rate per minute is
@@ -235,10 +251,16 @@ impl KindTally {
         self.rolled_back += u64::from(outcome == Outcome::RolledBack);
         self.failed += u64::from(outcome == Outcome::Failed);
         self.retries += attempt.retries;
+        self.retried += u64::from(attempt.retry_ns > 0);
         self.response.record(timing.end_ns - timing.due_ns);
+        if let (Outcome::Failed, Some(code)) = (outcome, attempt.last_error) {
+            self.failures.count(code, 1);
+        }
     }
 
     fn add(&mut self, other: &KindTally) {
+        self.failures.add(&other.failures);
+        self.retried += other.retried;
         self.committed += other.committed;
         self.rolled_back += other.rolled_back;
         self.failed += other.failed;
@@ -256,8 +278,9 @@ impl Recorder {
     pub fn new(seconds_max: usize, open_loop: bool) -> Recorder {
         let seconds = vec![Second::default(); seconds_max];
         let commits = Commits::with_capacity(seconds_max);
-        let tally = Tally { seconds, commits, errors: ErrorCounts::with_capacity(), ..Tally::default() };
-        Recorder { tally, open_loop, board: None, shift: None, carried: None }
+        let (errors, failures) = (ErrorCounts::with_capacity(), ErrorCounts::with_capacity());
+        let tally = Tally { seconds, commits, errors, failures, ..Tally::default() };
+        Recorder { tally, open_loop, board: None, shift: None, carried: None, log: None }
     }
 
     /// Hands response times over as each window ends.
@@ -267,7 +290,8 @@ impl Recorder {
 
     /// Counts so many kinds of transactions apart, and so many other things.
     pub fn with_kinds(mut self, kinds: usize, counts: usize) -> Recorder {
-        self.tally.kinds.resize_with(kinds, KindTally::default);
+        let kind = || KindTally { failures: ErrorCounts::with_capacity(), ..KindTally::default() };
+        self.tally.kinds.resize_with(kinds, kind);
         self.tally.counts.resize(counts, 0);
         self.tally.counts_ever.resize(counts, 0);
         self
@@ -317,6 +341,19 @@ impl Recorder {
     /// Lets others read along, as worker number `worker`.
     pub fn on_board(self, board: Arc<Board>, worker: usize) -> Recorder {
         Recorder { board: Some((board, worker)), ..self }
+    }
+
+    /// Gives each transaction a line, as worker number `worker`.
+    pub fn with_log(self, log: Arc<TransactionLog>, worker: usize) -> Recorder {
+        Recorder { log: Some(LogWriter::new(log, worker)), ..self }
+    }
+
+    /// Writes the line of a transaction, where there is a log.
+    pub fn log(&mut self, client: u32, outcome: Outcome, attempt: &Attempt, timing: Timing) {
+        if let Some(log) = &mut self.log {
+            let &Attempt { kind, retries, last_error, .. } = attempt;
+            log.write(LoggedTransaction { client, kind, outcome, timing, retries, last_error });
+        }
     }
 
     /// A transaction of `client` is under way.
@@ -371,6 +408,9 @@ impl Recorder {
 
     /// What was counted; response times that were handed over by windows are not in it.
     pub fn finish(mut self) -> Tally {
+        if let Some(log) = self.log.take() {
+            log.end();
+        }
         match self.shift {
             Some(shift) => shift.end(std::mem::take(&mut self.tally.response)),
             None if !self.open_loop => self.tally.serve_as_responded(),
@@ -413,12 +453,19 @@ impl Recorder {
         tally.retried += u64::from(attempt.retry_ns > 0);
         tally.retry_ns += attempt.retry_ns;
         tally.reconnects += attempt.reconnects;
+        tally.connect_ns += attempt.connect_ns;
+        if let (Outcome::Failed, Some(code)) = (outcome, attempt.last_error) {
+            tally.failures.count(code, 1);
+        }
         tally.unknown += u64::from(outcome == Outcome::Failed && attempt.committing);
         tally.retries += attempt.retries;
         tally.add_statements(attempt);
         self.record_response(timing.end_ns - timing.due_ns, timing, window);
         if self.open_loop {
+            let lag_ns = timing.start_ns - timing.due_ns;
             self.tally.service.record(timing.end_ns - timing.start_ns);
+            self.tally.lag_ns += lag_ns;
+            self.tally.lag_ns_max = self.tally.lag_ns_max.max(lag_ns);
         }
     }
 
@@ -498,6 +545,11 @@ impl Tally {
         self.unknown += other.unknown;
         self.left_waiting += other.left_waiting;
         self.errors.add(&other.errors);
+        self.failures.add(&other.failures);
+        self.lag_ns += other.lag_ns;
+        self.lag_ns_max = self.lag_ns_max.max(other.lag_ns_max);
+        self.connect_ns += other.connect_ns;
+        self.aborted.extend_from_slice(&other.aborted);
         self.reads += other.reads;
         self.writes += other.writes;
         self.other += other.other;
@@ -642,6 +694,21 @@ mod tests {
         assert_eq!((kind.committed, kind.rolled_back, kind.failed, kind.response.count()), (1, 1, 1, 3));
         assert_eq!((kind.committed_inside, kind.rolled_back_inside, kind.committed_ever), (1, 1, 2));
         assert_eq!((tally.kinds[0].committed_ever, &tally.counts, &tally.counts_ever), (0, &vec![5], &vec![12]));
+    }
+
+    #[test]
+    fn failures_count_by_their_last_error_and_lag_by_the_start() {
+        let mut recorder = Recorder::new(3, true).with_kinds(1, 0);
+        let timing = Timing { due_ns: 2_000, start_ns: 5_000, end_ns: 9_000 };
+        let failed = Attempt { last_error: Some(Code::new(b"40P01")), retry_ns: 7, ..Attempt::default() };
+        recorder.record(Outcome::Failed, &failed, timing, WINDOW);
+        // One that was tried again and committed has had an error, and is no failure.
+        recorder.record(Outcome::Committed, &failed, timing, WINDOW);
+        let tally = recorder.finish();
+        for failures in [&tally.failures, &tally.kinds[0].failures] {
+            assert_eq!(failures.iter().collect::<Vec<_>>(), [("40P01".to_owned(), 1)]);
+        }
+        assert_eq!((tally.kinds[0].retried, tally.lag_ns, tally.lag_ns_max), (2, 6_000, 3_000));
     }
 
     #[test]

@@ -26,6 +26,10 @@ pub struct Timeline {
     retry_ns: AtomicU64,
     /// Transactions that may still start; `u64::MAX` when their number is not limited.
     left: AtomicU64,
+    /// Transactions that each client may start; `u64::MAX` when their number is not limited.
+    each: AtomicU64,
+    /// Clients that an error has ended, while the others go on.
+    pub aborted: AtomicU32,
     /// Transactions ended so far, whenever they were due; for the progress line, and the tally's `ended`.
     pub ended: AtomicU64,
     /// Which of a pass's parts is under way, by its place among them; for the progress line.
@@ -44,6 +48,8 @@ impl Default for Timeline {
             stop: AtomicBool::new(false),
             retry_ns: AtomicU64::new(0),
             left: AtomicU64::new(u64::MAX),
+            each: AtomicU64::new(u64::MAX),
+            aborted: AtomicU32::new(0),
             ended: AtomicU64::new(0),
             part: AtomicUsize::new(0),
             cut_off: AtomicU32::new(0),
@@ -97,6 +103,16 @@ impl Timeline {
     /// From now on only so many transactions start, over all clients.
     pub fn limit(&self, transactions: u64) {
         self.left.store(transactions, Ordering::Relaxed);
+    }
+
+    /// No client starts more transactions than this.
+    pub fn limit_each(&self, transactions: u64) {
+        self.each.store(transactions, Ordering::Relaxed);
+    }
+
+    /// A client that has started so many transactions may start another.
+    pub fn has_share(&self, started: u64) -> bool {
+        started < self.each.load(Ordering::Relaxed)
     }
 
     /// Whether a limited number of transactions has started, and no other one may.

@@ -29,54 +29,78 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
     // one reading of the clock serves for both.
     let mut ended_ns = None;
     for number in 0.. {
+        if !slot.timeline.has_share(number) {
+            break;
+        }
         let mut attempt = Attempt::default();
         if slot.policy.reconnect_every.is_some_and(|every| number > 0 && number % every == 0) {
             ended_ns = None;
-            if !slot.is_over(slot.clock.now_ns()) && !reconnect(client, slot, &mut attempt).await {
+            let before_ns = slot.clock.now_ns();
+            if !slot.is_over(before_ns) && !reconnect(client, slot, &mut attempt).await {
                 return Ok(());
             }
+            attempt.connect_ns = slot.clock.now_ns() - before_ns;
         }
         let now_ns = ended_ns.take().unwrap_or_else(|| slot.clock.now_ns());
         let Some(arrival) = next_arrival(client, slot, number, now_ns).await else { break };
-        let start_ns = slot.clock.wait_until(arrival.due_ns).await;
+        let is_due_now = arrival.due_ns == now_ns;
+        let start_ns = if is_due_now { now_ns } else { slot.clock.wait_until(arrival.due_ns).await };
         let mut timing = Timing { due_ns: arrival.due_ns, start_ns, end_ns: start_ns };
-        if arrival.missed {
-            slot.recorder.borrow_mut().record(Outcome::Skipped, &attempt, timing, slot.timeline.window());
+        if arrival.missed || slot.policy.is_too_late(start_ns.saturating_sub(arrival.due_ns)) {
+            let mut recorder = slot.recorder.borrow_mut();
+            recorder.record(Outcome::Skipped, &attempt, timing, slot.timeline.window());
+            recorder.log(slot.client, Outcome::Skipped, &attempt, timing);
             continue;
         }
-        let in_background = slot.is_in_background();
-        if !in_background {
+        if !slot.is_in_background() {
             slot.recorder.borrow().started(slot.client, start_ns);
         }
         if matches!(slot.pacer, Pacer::Open(_)) && arrival.due_ns > now_ns {
             // The client was free, so what it is late by is the generator's fault and no queue.
             slot.recorder.borrow_mut().sent(arrival.due_ns, start_ns, slot.timeline.window());
         }
+        attempt.clock_ns = start_ns;
         let (outcome, goes_on) = transact(client, slot, arrival, &mut attempt).await;
-        timing.end_ns = slot.clock.now_ns();
+        if let (Err(fatal), true) = (&goes_on, slot.policy.leaves_alone) {
+            leave_alone(client, slot, fatal);
+            return Ok(());
+        }
+        // A client that has read the clock behind its last statement has read the end.
+        timing.end_ns = if attempt.clock_ns > start_ns { attempt.clock_ns } else { slot.clock.now_ns() };
         ended_ns = Some(timing.end_ns);
-        let mut recorder = slot.recorder.borrow_mut();
-        if in_background {
-            recorder.record_deferred(outcome, &attempt, timing, slot.timeline.window());
-            if outcome == Outcome::Committed && !client.journal().is_empty() {
-                recorder.tally.journal.write(timing, client.journal());
-            }
-        } else {
-            recorder.record(outcome, &attempt, timing, slot.timeline.window());
-            recorder.ended(slot.client, timing);
-            slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
-        }
-        if outcome == Outcome::Committed && !client.counts().is_empty() {
-            recorder.counts(client.counts(), timing.due_ns, slot.timeline.window());
-        }
+        record_end(client, slot, outcome, &attempt, timing);
         if !matches!(goes_on, Ok(true)) {
-            recorder.tally.add_answers(client.answers());
+            slot.recorder.borrow_mut().tally.add_answers(client.answers());
             return goes_on.map(|_| ());
         }
         if outcome == Outcome::Failed && attempt.reconnects > 0 && slot.is_over(timing.end_ns) {
             slot.timeline.unanswered.fetch_add(1, Ordering::Relaxed);
         }
     }
+    take_leave(client, slot).await
+}
+
+/// Counts a transaction that has ended.
+fn record_end<K>(client: &impl Client, slot: &Slot<K>, outcome: Outcome, attempt: &Attempt, timing: Timing) {
+    let (mut recorder, window) = (slot.recorder.borrow_mut(), slot.timeline.window());
+    if slot.is_in_background() {
+        recorder.record_deferred(outcome, attempt, timing, window);
+        if outcome == Outcome::Committed && !client.journal().is_empty() {
+            recorder.tally.journal.write(timing, client.journal());
+        }
+    } else {
+        recorder.record(outcome, attempt, timing, window);
+        recorder.log(slot.client, outcome, attempt, timing);
+        recorder.ended(slot.client, timing);
+        slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
+    }
+    if outcome == Outcome::Committed && !client.counts().is_empty() {
+        recorder.counts(client.counts(), timing.due_ns, window);
+    }
+}
+
+/// Behind the client's last transaction.
+async fn take_leave<K>(client: &mut impl Client, slot: &Slot<K>) -> Result<(), Fatal> {
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
     let mut recorder = slot.recorder.borrow_mut();
@@ -84,6 +108,15 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
     recorder.tally.add_answers(client.answers());
     drop(recorder);
     Ok(finished.and_then(|()| client.connection().leave())?)
+}
+
+/// Ends one client by its error; its last transaction is none of those that are counted.
+#[cold]
+fn leave_alone<K>(client: &impl Client, slot: &Slot<K>, fatal: &Fatal) {
+    let mut recorder = slot.recorder.borrow_mut();
+    recorder.tally.aborted.push(fatal.to_string());
+    recorder.tally.add_answers(client.answers());
+    slot.timeline.aborted.fetch_add(1, Ordering::Relaxed);
 }
 
 /// How often a client that waits for an arrival checks whether the load was stopped.
@@ -166,11 +199,15 @@ async fn transact<K: Clock>(
             }
             Err(error) => error,
         };
+        attempt.clock_ns = 0;
+        attempt.last_error = Some(code_of(&error));
         let failed_ns = *failed_ns.get_or_insert_with(|| slot.clock.now_ns());
         slot.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, slot.timeline.window());
         let mended = mend(client, slot, error, attempt).await;
         turn.retry += 1;
-        let goes_on = mended == Ok(true) && !attempt.committing && is_there_another_try(client, slot, turn).await;
+        let is_in_time = !slot.policy.is_too_late(slot.clock.now_ns().saturating_sub(arrival.due_ns));
+        let may_go_on = mended == Ok(true) && !attempt.committing && is_in_time;
+        let goes_on = may_go_on && is_there_another_try(client, slot, turn).await;
         attempt.retry_ns = slot.clock.now_ns() - failed_ns;
         if !goes_on {
             return (Outcome::Failed, mended);
@@ -211,7 +248,7 @@ async fn mend<K: Clock>(
     if slot.policy.verdict(&error) == Verdict::Reconnect {
         return Ok(reconnect(client, slot, attempt).await);
     }
-    Err(error.into())
+    Err(client.fatal(error))
 }
 
 /// Longest wait for each step of a new connection.

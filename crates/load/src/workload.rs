@@ -13,11 +13,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
+use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink};
 
 use crate::answers::{Answers, Expected, Setting};
 use crate::backlog::Giver;
 use crate::clock::MonotonicClock;
+use crate::ledger::{Audit, Ledger, Witnessed};
 use crate::pacer::Pacer;
 use crate::policy::{ErrorPolicy, Ignored};
 use crate::recorder::{Recorder, Tally};
@@ -283,6 +284,9 @@ pub trait Workload: Send + Sync {
     fn runs_once(&self) -> Option<&dyn RunsOnce> {
         None
     }
+    fn keeps_ledger(&self) -> Option<&dyn KeepsLedger> {
+        None
+    }
 }
 
 impl dyn Workload + '_ {
@@ -357,6 +361,15 @@ pub trait CrashWitness {
     fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error>;
 }
 
+/// A workload whose clients write what they ask for and what they are answered into a [`Ledger`], so that after a crash
+/// its tables can be compared with it.
+pub trait KeepsLedger {
+    /// Its options, from which another process makes the same workload.
+    fn options(&self) -> Vec<(&'static str, u64)>;
+    /// Compares the tables with the ledgers of all loads since then.
+    fn audit(&self, admin: &mut Admin, ledgers: &[Witnessed<'_>]) -> Result<Audit, Error>;
+}
+
 /// Metrics of the workload's own, made from one interval's tally.
 pub trait DerivedMetrics {
     /// By name, the primary metric in front.
@@ -428,6 +441,8 @@ pub struct Slot<K = MonotonicClock> {
     pub gauge: Option<Gauge>,
     /// Where a client leaves what it defers, if there are slots that run it.
     pub giver: Option<Giver>,
+    /// Where a client of a workload that keeps a ledger writes.
+    pub ledger: Option<Arc<Ledger>>,
 }
 
 impl<K> Slot<K> {
@@ -501,6 +516,11 @@ pub trait Client {
         Some(0)
     }
 
+    /// The error that ends the client, in its own words.
+    fn fatal(&self, error: Error) -> Fatal {
+        error.into()
+    }
+
     /// What else the last try counted, in the order of the workload's names; kept only if it committed.
     fn counts(&self) -> &[u64] {
         &[]
@@ -555,10 +575,17 @@ pub struct Attempt {
     pub retries: u64,
     /// Connections opened again on the way.
     pub reconnects: u64,
+    /// Time that a connection for this transaction alone took.
+    pub connect_ns: u64,
     /// Time behind the first try, when there was more than one.
     pub retry_ns: u64,
+    /// The code of the last error.
+    pub last_error: Option<Code>,
     /// Which of the workload's kinds it is, where it has kinds.
     pub kind: usize,
+    /// The clock as it was last read, if nothing that takes time has been done since; else 0. It begins with the
+    /// transaction. A client that reads the clock behind a statement leaves the reading here and saves another.
+    pub clock_ns: u64,
     /// Set by the client while the statement under way may have made its changes permanent: when its
     /// answer is lost, it is unknown whether it did, and it must not be sent again.
     pub committing: bool,

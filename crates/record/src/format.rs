@@ -3,6 +3,7 @@
 
 pub mod cause_test;
 pub mod check;
+pub mod crash;
 pub mod decision;
 mod declared;
 pub mod diagnostic;
@@ -307,8 +308,8 @@ pub struct PlannedTrial {
     pub gap_ms: u64,
     /// Seed of the clients' inputs: the same for all contenders in a block, new in each block.
     pub input_seed: u64,
-    /// Never in a plan: what is repeated follows from flags, what is probed from results, and how from the plan's
-    /// seed.
+    /// In a plan only where all trials end in a crash: what is repeated follows from flags, what is probed from
+    /// results, and how from the plan's seed.
     #[serde(default, skip_serializing_if = "Purpose::is_compare")]
     pub purpose: Purpose,
 }
@@ -346,7 +347,8 @@ pub struct TrialRecord {
     pub started_at: String,
     pub finished_at: String,
     /// Seconds each step took: `restore`, `start`, `connect`, `warm_up`, `measure`, `drain_debt`, `check`, `stop`; of a
-    /// recovery `restore`, `start`, `load`, `restart`, `first_commit`, `stop`.
+    /// recovery `restore`, `start`, `load`, `restart`, `first_commit`, `stop`; of a crash `restore`, `start`, `load`,
+    /// `restart`, `recover`, `audit`, `check`, `stop`.
     pub steps: Vec<(String, f64)>,
     /// Named as in the JSON report; empty for a failed trial: failures are records, never numbers.
     pub metrics: BTreeMap<String, f64>,

@@ -150,6 +150,23 @@ pub const METRICS: &[Described] = &[
     described("load_s", "s", "recovery: how long the server was under load before it was killed"),
     described("t_conn_s", "s", "recovery: time from the restart to the first login"),
     described("t_rw_s", "s", "recovery: time from the restart to the first committed transaction"),
+    described(
+        "t_95_s",
+        "s",
+        "crash: time from the restart to the first 5 s with at least 95 % of the rate before the crash",
+    ),
+    described("acknowledged_commits", "", "crash: commits that were acknowledged before the crash"),
+    described("lost_commits", "", "crash: acknowledged commits that are absent after the restart"),
+    described("loss_window_s", "s", "crash: how long before the crash the first lost commit was acknowledged"),
+    described("phantom_commits", "", "crash: transactions in the tables that no client sent"),
+    described("resurrected_commits", "", "crash: transactions in the tables that were reported as aborted"),
+    described("partial_commits", "", "crash: transactions with some of their effects only"),
+    described("commit_holes", "", "crash: lost commits with a later one of the same client present"),
+    described("unknown_commits", "", "crash: transactions without an answer before the crash; either outcome is right"),
+    described("wrong_balances", "", "crash: accounts whose balance is not what the transactions make it"),
+    described("wrong_lists", "", "crash: lists with gaps or out of order"),
+    described("integrity_errors", "", "crash: errors that the engine's own check of its tables reports"),
+    described("redo_bytes", "bytes", "crash: redo log since the last checkpoint, shortly before the crash"),
     described("profile_samples_per_s", "1/s", "profile: stacks sampled per second"),
     described("data_directory_bytes", "bytes", "tuning: size of the data directory after the trial"),
     described("checkpoint_cycle_s", "s", "time from one checkpoint to the next"),
@@ -271,6 +288,7 @@ pub fn unit(metric: &str) -> &'static str {
         ("_ms_", "ms"),
         ("cpu_us_per_tx", "us"),
         ("seconds", "s"),
+        ("t_rw_s", "s"),
     ];
     named.iter().find(|(part, _)| metric.contains(part)).map_or("", |(_, unit)| unit)
 }

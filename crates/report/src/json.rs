@@ -12,6 +12,7 @@ use serde::Serialize;
 use stats::{Interval, UslFit};
 
 use analysis::differences::{Difference, drifts};
+use analysis::durability::Durability;
 use analysis::gate::Gate;
 use analysis::latency_windows::{Told, windows};
 use analysis::{
@@ -97,6 +98,9 @@ struct Document<'a> {
     /// What each candidate does differently without being asked.
     differences: Vec<SettingsAndPlans<'a>>,
     findings: Vec<FindingInWords<'a>>,
+    /// What crashes have shown, of each contender; absent where no trial ends in a crash.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    durability: &'a [Durability],
     /// What `--gate` answers; absent in A/A tests and in the race of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<Gate>,
@@ -297,6 +301,7 @@ impl<'a> Document<'a> {
             aa_history: &run.twins,
             differences: drifts(plan, run).into_iter().map(difference).collect(),
             findings: findings(evidence),
+            durability: &conclusions.durability,
             gate: evidence.gate(),
             aa: evidence.twins(),
             search: evidence.run.search.as_ref(),

@@ -140,8 +140,8 @@ pub struct Progress {
     pub failed: u64,
     pub lag_ms: Option<f64>,
     pub skipped: Option<u64>,
-    /// Where a transaction may be tried more than once; how many were is known only at the end.
-    pub retries: Option<u64>,
+    /// Where a transaction may be tried more than once: how many were, and how often.
+    pub retries: Option<(u64, u64)>,
 }
 
 impl Counts {
@@ -313,5 +313,6 @@ pub fn progress(progress: &Progress) -> String {
         line += &format!(", lag {lag_ms:.3} ms");
         line += &progress.skipped.map_or(String::new(), |skipped| format!(", {skipped} skipped"));
     }
-    line + &progress.retries.map_or(String::new(), |retries| format!(", - retried, {retries} retries"))
+    let retries = |(retried, retries)| format!(", {retried} retried, {retries} retries");
+    line + &progress.retries.map_or(String::new(), retries)
 }

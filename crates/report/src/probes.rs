@@ -45,6 +45,7 @@ fn purpose(purpose: &Purpose) -> String {
         | Purpose::Alone
         | Purpose::Pilot
         | Purpose::Profile
+        | Purpose::Crash { .. }
         | Purpose::Recovery { .. } => {
             return purpose.title().to_owned();
         }

@@ -15,6 +15,7 @@ mod operations;
 mod precision;
 mod probes;
 pub mod profile;
+mod recovery;
 pub mod scaling;
 pub mod seconds;
 pub mod settings_and_plans;
@@ -41,6 +42,7 @@ pub trait Topic: Sync {
 
 /// Every topic behind the first screen.
 pub const TOPICS: &[&dyn Topic] = &[
+    &recovery::Recovery,
     &ladder::Ladders,
     &gate::Limits,
     &levels::Levels,

@@ -369,6 +369,7 @@ pub fn metric_title(metric: &str, is_open_loop: bool) -> String {
         "adjusted_tps" => "tps with the time that deferred work takes".to_owned(),
         "adjusted_nopm" => "NOPM with the time that deferred work takes".to_owned(),
         "cpu_us_per_tx" => "server CPU per transaction (µs)".to_owned(),
+        "t_rw_s" => "time from the restart to the first commit (s)".to_owned(),
         "geomean_seconds" => "geometric mean of the operations' times (s): each weighs the same".to_owned(),
         _ => match metric.strip_prefix("latency_ms_") {
             Some("p999") => format!("p99.9 response time (ms, {kind})"),

@@ -8,12 +8,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use driver::{Answer, Cell, Code, Connection, Dialect, Error, Rows, Statement, Value, complete};
-use load::{Answers, Attempt, Client, Clock, Outcome, Recorder, Rng, StatementTally, Timeline, Turn};
+use load::{Answers, Attempt, Client, Clock, Fatal, Outcome, Recorder, Rng, StatementTally, Timeline, Turn};
 
 use crate::eval::{Expr, Scalar, Slot, int, is_true};
 use crate::pgbench::AsPgbench;
-use crate::program::{CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Protocol, RANDOM_SEED};
-use crate::statement::{Expectation, Piece, Role, SqlStatement};
+use crate::pgbench::value_of;
+use crate::program::{AUTOMATIC, CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Protocol, RANDOM_SEED};
+use crate::statement::{Expectation, Gather, Piece, Role, SqlStatement};
 use crate::workload::Script;
 
 /// Room for the text of a variable; one that outgrows it keeps the larger room.
@@ -22,30 +23,68 @@ const TEXT_BYTES: usize = 512;
 const PARAMETERS_FEW: usize = 8;
 /// MySQL's error for statements that cannot be prepared.
 const CANNOT_BE_PREPARED: &str = "1295";
+/// The code of errors that are the script's own.
+const ABORT: &[u8] = b"ABORT";
 
 /// How one statement travels.
 enum Form {
-    Prepared(Statement, Vec<usize>),
+    Prepared(Statement, Parameters),
     Text(String),
     /// With the values written into it each time.
-    Filled(Vec<Piece>),
+    Filled,
+    /// Prepared when it first runs: what it needs may be made by statements before it.
+    Later(String, Parameters),
+}
+
+/// The variables of a statement's parameters; those of most statements lie beside it.
+#[derive(Clone)]
+enum Parameters {
+    Few([u16; PARAMETERS_FEW], usize),
+    Many(Vec<usize>),
+}
+
+impl Parameters {
+    fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        let (few, many): (&[u16], &[usize]) = match self {
+            Parameters::Few(few, count) => (&few[..*count], &[]),
+            Parameters::Many(many) => (&[], many),
+        };
+        few.iter().map(|slot| usize::from(*slot)).chain(many.iter().copied())
+    }
+
+    fn new(slots: Vec<usize>) -> Parameters {
+        let mut few = [0; PARAMETERS_FEW];
+        let fits = slots.len() <= few.len() && slots.iter().all(|slot| u16::try_from(*slot).is_ok());
+        if !fits {
+            return Parameters::Many(slots);
+        }
+        few.iter_mut().zip(&slots).for_each(|(place, slot)| *place = *slot as u16);
+        Parameters::Few(few, slots.len())
+    }
 }
 
 pub struct ScriptClient<C, K> {
+    script: Script,
+    /// By transaction: where its commands begin in `answers`, and its statements among all.
+    firsts: Vec<First>,
+    /// Variables as they were when the transaction under way began; none where they have no past.
+    before: Vec<Slot>,
+    session: Session<C, K>,
+}
+
+/// What changes while scripts run.
+struct Session<C, K> {
     connection: C,
-    script: Arc<Script>,
     dialect: Dialect,
-    /// By transaction, then by statement.
-    forms: Vec<Vec<Form>>,
+    /// By statement, for one transaction after the other.
+    forms: Vec<Form>,
     slots: Vec<Slot>,
     rng: Rng,
     rows: Rows,
     /// By command, for one transaction after the other, each with one more for its end.
     answers: Vec<Answers>,
-    /// By transaction: where its commands begin in `answers`, and its statements among the timed ones.
-    firsts: Vec<First>,
     recorder: Rc<RefCell<Recorder>>,
-    /// The timed statement that has met an error, until it is decided whether the transaction is tried again.
+    /// The statement that has met an error, until it is decided whether the transaction is tried again.
     refused: Option<usize>,
     clock: K,
     timeline: Arc<Timeline>,
@@ -53,8 +92,23 @@ pub struct ScriptClient<C, K> {
     input_seed: u64,
     /// BEGIN has been answered, and nothing yet that ends it.
     open: bool,
+    /// Statements that are kept back in a pipeline, and whether they leave a transaction open.
+    queued: Vec<usize>,
+    queue_opens: Option<bool>,
+    /// By statement: the variables of the columns of its results, once they are known.
+    columns: Vec<Vec<Option<usize>>>,
+    /// An error ends the client, and not its transaction alone.
+    aborts: bool,
+    /// The transaction and the command under way.
+    at: (usize, usize),
+    /// Rows that came where one was expected; None while nothing of that kind has happened.
+    odd_rows: Option<usize>,
+    /// Commands that have been evaluated since the clock was read.
+    evaluated: u32,
     /// The statement that is filled in; keeps its memory.
     text: String,
+    /// By variable, where names without a value stay in the text.
+    names: Arc<[String]>,
     /// Why the last expression had no value.
     why: &'static str,
 }
@@ -62,61 +116,56 @@ pub struct ScriptClient<C, K> {
 /// What comes behind a command.
 enum Step {
     Next,
-    Jump(usize),
     /// The transaction has failed: a value or an answer is not what it has to be.
     Fail,
 }
 
 /// Where a transaction begins among the commands, and among the statements, of all of them.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct First {
     site: usize,
     statement: usize,
 }
 
-/// The command under way.
-#[derive(Debug, Clone, Copy)]
-struct At {
-    kind: usize,
-    site: usize,
-}
+/// So many commands take no time worth a reading of the clock: a drawn number takes 5 ns, a reading 20.
+const EVALUATED_MAX: u32 = 8;
 
 impl<C: Connection, K: Clock> ScriptClient<C, K> {
-    pub fn new(script: Arc<Script>, mut connection: C, place: &load::Slot<K>) -> Result<Self, Error>
+    pub fn new(script: Script, mut connection: C, place: &load::Slot<K>) -> Result<Self, Error>
     where
         K: Clone,
     {
         let dialect = connection.dialect();
         script.on_connect(dialect).try_for_each(|sql| complete(connection.query(sql)).map(drop))?;
-        let mut forms = Vec::new();
-        for transaction in &script.transactions {
+        let (mut forms, mut firsts, mut next) = (Vec::new(), Vec::new(), First::default());
+        for transaction in &*script.transactions {
             let program = transaction.program(dialect);
-            let prepared = program
-                .statements
-                .iter()
-                .map(|one| form(&mut connection, script.protocol, one, transaction.path(dialect)));
-            forms.push(prepared.collect::<Result<_, _>>()?);
+            for one in &program.statements {
+                let made = form(&mut connection, script.protocol, one, transaction.path(dialect));
+                forms.push(match made {
+                    Err(Error::Refused { .. } | Error::Duplicate { .. }) if script.by_pgbench => {
+                        let (text, parameters) = one.prepared(dialect);
+                        Form::Later(text, Parameters::new(parameters))
+                    }
+                    made => made?,
+                });
+            }
+            firsts.push(next);
+            next = First { site: next.site + program.ops.len() + 1, statement: forms.len() };
         }
-        let slots = script.transactions.iter().map(|one| one.program(dialect).initial.len()).max().unwrap_or(0);
-        let slot = || Slot { value: Scalar::Undefined, text: String::with_capacity(TEXT_BYTES) };
-        let answers = vec![Answers::default(); script.sites(dialect).count()];
-        let firsts = script.transactions.iter().scan(First { site: 0, statement: 0 }, |next, transaction| {
-            let (first, program) = (*next, transaction.program(dialect));
-            *next = First {
-                site: first.site + program.ops.len() + 1,
-                statement: first.statement + program.statements.len(),
-            };
-            Some(first)
-        });
-        Ok(ScriptClient {
+        let drawn = || Rng::stream(place.input_seed, u64::MAX, u64::MAX).next_u64() as i64;
+        let default_seed = script.default_seed.unwrap_or_else(drawn);
+        let slots = slots(&script, dialect, place, default_seed);
+        let has_names = script.transactions.iter().any(|one| one.program(dialect).reads_names());
+        let session = Session {
             connection,
             dialect,
+            columns: vec![Vec::new(); forms.len()],
+            queued: Vec::with_capacity(forms.len()),
             forms,
-            slots: std::iter::repeat_with(slot).take(slots).collect(),
             rng: Rng::stream(0, 0, 0),
-            rows: Rows::default(),
-            answers,
-            firsts: firsts.collect(),
+            rows: if has_names { Rows::with_names() } else { Rows::default() },
+            answers: vec![Answers::default(); next.site],
             recorder: Rc::clone(&place.recorder),
             refused: None,
             clock: place.clock.clone(),
@@ -124,180 +173,331 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             client: place.client,
             input_seed: place.input_seed,
             open: false,
+            queue_opens: None,
+            aborts: script.by_pgbench,
+            at: (0, 0),
+            odd_rows: None,
+            evaluated: 0,
             text: String::with_capacity(TEXT_BYTES),
             why: "",
-            script,
-        })
+            names: Arc::clone(&script.names),
+            slots,
+        };
+        let before = if script.by_pgbench && script.max_tries != 1 { session.slots.clone() } else { Vec::new() };
+        Ok(ScriptClient { script, firsts, before, session })
     }
 
     /// Why the last expression had no value.
-    pub fn why(&self) -> &'static str {
-        self.why
+    pub fn why(&self) -> &str {
+        self.session.why
     }
 
-    /// Draws the transaction, and gives its variables their first values.
-    fn begin(&mut self, script: &Script, turn: Turn) -> usize {
-        self.decide_refused(turn);
-        self.rng = Rng::stream(self.input_seed, turn.series, turn.number);
-        self.open = false;
-        let kind = script.draw(&mut self.rng);
-        for (slot, value) in self.slots.iter_mut().zip(script.transactions[kind].program(self.dialect).initial) {
-            slot.set(*value);
+    /// Draws the transaction. Its variables have their first values, or where they follow pgbench those of the
+    /// client's last transaction.
+    fn begin(&mut self, turn: Turn) -> usize {
+        let ScriptClient { script, before, session, .. } = self;
+        let kind = session.begin(script, turn);
+        if !script.by_pgbench {
+            session.open = false;
+            session.reset(script.transactions[kind].program(session.dialect).initial);
+        } else if turn.retry == 0 {
+            copy(before, &session.slots);
+        } else {
+            copy(&mut session.slots, before);
         }
-        self.slots[CLIENT_ID].set(Scalar::Int(self.client.into()));
-        self.slots[RANDOM_SEED].set(Scalar::Int(self.input_seed as i64));
-        let seed =
-            script.default_seed.unwrap_or_else(|| Rng::stream(self.input_seed, u64::MAX, u64::MAX).next_u64() as i64);
-        self.slots[DEFAULT_SEED].set(Scalar::Int(seed));
         kind
     }
+}
 
-    async fn step(&mut self, op: &Op, at: At, attempt: &mut Attempt) -> Result<Step, Error> {
-        let site = at.site;
-        match op {
-            Op::Jump(to) => Ok(Step::Jump(*to)),
-            Op::Set { slot, to } => Ok(match self.evaluated(site, to) {
-                Some(value) => {
-                    self.slots[*slot].set(value);
-                    Step::Next
-                }
-                None => Step::Fail,
-            }),
-            Op::JumpUnless { condition, to } => Ok(match self.evaluated(site, condition) {
-                Some(value) if is_true(value) => Step::Next,
-                Some(_) => Step::Jump(*to),
-                None => Step::Fail,
-            }),
-            Op::Sleep { count, unit_us } => {
-                let Some(count) = self.evaluated(site, count).and_then(|count| int(count).ok()) else {
-                    return Ok(Step::Fail);
-                };
-                self.sleep(u64::try_from(count).unwrap_or(0).saturating_mul(unit_us * 1_000)).await;
-                Ok(Step::Next)
+/// Copies values, and the texts that belong to them, into memory that is there.
+fn copy(to: &mut [Slot], from: &[Slot]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        (to.value, to.is_text) = (from.value, from.is_text);
+        if from.is_text || matches!(from.value, Scalar::Double(_) | Scalar::Text) {
+            to.text.clear();
+            to.text.push_str(&from.text);
+        }
+    }
+}
+
+/// The variables of a client, as its first transaction finds them.
+fn slots<K>(script: &Script, dialect: Dialect, place: &load::Slot<K>, default_seed: i64) -> Vec<Slot> {
+    let most = script.transactions.iter().map(|one| one.program(dialect).initial).max_by_key(|initial| initial.len());
+    let with_room = |value: &Scalar| {
+        let mut slot = Slot { text: String::with_capacity(TEXT_BYTES), ..Slot::new(Scalar::Undefined) };
+        slot.set(*value);
+        slot
+    };
+    let mut slots: Vec<Slot> = most.unwrap_or_default().iter().map(with_room).collect();
+    let automatic =
+        [(CLIENT_ID, place.client.into()), (RANDOM_SEED, place.input_seed as i64), (DEFAULT_SEED, default_seed)];
+    for (slot, value) in automatic {
+        slots[slot].set(Scalar::Int(value));
+    }
+    for (slot, text) in &*script.texts {
+        slots[*slot].text.clear();
+        slots[*slot].text.push_str(text);
+        slots[*slot].is_text = true;
+    }
+    slots
+}
+
+impl<C: Connection, K: Clock> Session<C, K> {
+    fn begin(&mut self, script: &Script, turn: Turn) -> usize {
+        if let Some(refused) = self.refused.take() {
+            self.decide_refused(refused, turn);
+        }
+        self.rng = Rng::stream(self.input_seed, turn.series, turn.number);
+        self.evaluated = 0;
+        script.draw(&mut self.rng)
+    }
+
+    /// Gives variables their first values; those that are the client's own stay.
+    fn reset(&mut self, initial: &[Scalar]) {
+        for (slot, value) in self.slots.iter_mut().zip(initial).skip(AUTOMATIC.len()) {
+            if slot.value != *value {
+                slot.set(*value);
             }
-            Op::Run(statement) => self.run(at, *statement, attempt).await,
         }
     }
 
     /// The value of an expression; one that has none makes its command wrong.
+    #[inline]
     fn evaluated(&mut self, site: usize, expr: &Expr) -> Option<Scalar> {
-        self.answers[site].count += 1;
-        let value = expr.evaluate(&self.slots, &mut self.rng);
-        self.why = value.err().map_or("", |why| why.0);
-        let value = value.ok();
-        self.answers[site].wrong += u64::from(value.is_none());
-        value
+        self.evaluated += 1;
+        let seen = &mut self.answers[site];
+        seen.count += 1;
+        match expr.evaluate(&self.slots, &mut self.rng) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                seen.wrong += 1;
+                self.why = why.0;
+                None
+            }
+        }
+    }
+
+    /// Sets a variable, or decides which command is next.
+    #[inline]
+    fn compute(&mut self, op: &Op, site: usize, next: &mut usize) -> Step {
+        match op {
+            Op::Set { slot, to } => {
+                let Some(value) = self.evaluated(site, to) else { return Step::Fail };
+                self.slots[*slot].set(value);
+            }
+            Op::JumpUnless { condition, to } => {
+                let Some(value) = self.evaluated(site, condition) else { return Step::Fail };
+                *next = if is_true(value) { *next } else { *to };
+            }
+            Op::Jump(to) => *next = *to,
+            Op::Sleep { .. } | Op::Run(_) | Op::Queue(_) | Op::EndPipeline(_) => {}
+        }
+        Step::Next
     }
 
     /// Sleeps, but not behind the end of the trial.
-    async fn sleep(&mut self, ns: u64) {
+    async fn sleep(&mut self, count: &Expr, unit_us: u64, site: usize, attempt: &mut Attempt) -> Step {
+        let count = self.evaluated(site, count).and_then(|count| int(count).ok());
+        let Some(count) = count else { return Step::Fail };
+        let ns = u64::try_from(count).unwrap_or(0).saturating_mul(unit_us * 1_000);
         let due_ns = self.clock.now_ns().saturating_add(ns);
-        self.clock.wait_until(due_ns.min(self.timeline.window().end_ns)).await;
+        attempt.clock_ns = self.clock.wait_until(due_ns.min(self.timeline.window().end_ns)).await;
+        self.evaluated = 0;
+        Step::Next
     }
 
-    async fn run(&mut self, at: At, number: usize, attempt: &mut Attempt) -> Result<Step, Error> {
-        let script = Arc::clone(&self.script);
-        let (kind, site) = (at.kind, at.site);
-        let timed = self.firsts[kind].statement + number;
-        let statement = &script.transactions[kind].program(self.dialect).statements[number];
-        attempt.committing = statement.role == Role::End || (statement.role == Role::Write && !self.open);
-        match statement.role {
-            Role::Read => attempt.reads += 1,
-            Role::Write => attempt.writes += 1,
-            Role::Begin | Role::End | Role::Other => attempt.other += 1,
+    /// When a statement begins: the end of the last one, if hardly anything was done since.
+    fn begins_ns(&mut self, attempt: &Attempt) -> u64 {
+        let evaluated = std::mem::take(&mut self.evaluated);
+        if evaluated <= EVALUATED_MAX && attempt.clock_ns > 0 { attempt.clock_ns } else { self.clock.now_ns() }
+    }
+
+    /// Runs a statement, which is the `number`-th of all, and takes its answer.
+    async fn run(
+        &mut self,
+        statement: &SqlStatement,
+        number: usize,
+        site: usize,
+        attempt: &mut Attempt,
+    ) -> Result<Step, Error> {
+        attempt.committing = self.may_commit(statement);
+        count_sent(statement, attempt);
+        let start_ns = self.begins_ns(attempt);
+        let sent = self.send(statement, number).await;
+        attempt.clock_ns = self.clock.now_ns();
+        match sent {
+            Ok(Some(answer)) => {
+                attempt.committing = false;
+                Ok(self.take(statement, answer, (number, site), (start_ns, attempt.clock_ns)))
+            }
+            Ok(None) => {
+                attempt.committing = false;
+                self.answers[site].count += 1;
+                self.answers[site].wrong += 1;
+                self.count(number, attempt.clock_ns, |tally| tally.failed += 1);
+                Ok(Step::Fail)
+            }
+            Err(error) => Err(self.refuse(number, attempt.clock_ns, error)),
         }
-        let start_ns = self.clock.now_ns();
-        let sent = self.send(kind, number, statement.reads_values()).await;
-        let end_ns = self.clock.now_ns();
+    }
+
+    fn may_commit(&self, statement: &SqlStatement) -> bool {
+        statement.opens == Some(false) || (statement.role == Role::Write && !self.open)
+    }
+
+    /// Keeps a statement back, with the values that it has now; false where one of them has none.
+    fn queue(&mut self, statement: &SqlStatement, number: usize, attempt: &mut Attempt) -> Result<bool, Error> {
+        if self.queued.is_empty() {
+            self.prepare_now(number)?;
+        }
+        let Session { connection, forms, slots, dialect, aborts, .. } = self;
+        let Form::Prepared(prepared, parameters) = &forms[number] else {
+            return Err(Error::Protocol("a statement of a pipeline has to be prepared".to_owned()));
+        };
+        let mut values = [Value::Null; PARAMETERS_MAX];
+        let mut count = 0;
+        for slot in parameters.slots() {
+            let Some(given) = slots[slot].parameter(*dialect, *aborts) else { return Ok(false) };
+            values[count] = given;
+            count += 1;
+        }
+        connection.queue(*prepared, &values[..count])?;
+        count_sent(statement, attempt);
+        attempt.committing |= self.may_commit(statement);
+        self.queued.push(number);
+        self.open |= statement.opens == Some(true);
+        self.queue_opens = statement.opens.or(self.queue_opens);
+        Ok(true)
+    }
+
+    /// Sends what was kept back; the pipeline's end is the `number`-th statement.
+    async fn end_pipeline(&mut self, number: usize, site: usize, attempt: &mut Attempt) -> Result<Step, Error> {
+        let start_ns = self.begins_ns(attempt);
+        let sent = self.connection.send_queued().await;
+        attempt.clock_ns = self.clock.now_ns();
         let answer = match sent {
             Ok(answer) => answer,
             Err(error) => {
-                let counted = self.count(timed, end_ns, |tally| tally.failed += 1);
-                self.refused = counted.then_some(timed);
-                return Err(placed(error, &script, script.transactions[kind].path(self.dialect), statement.line));
+                self.queued.clear();
+                return Err(self.refuse(number, attempt.clock_ns, error));
             }
         };
         attempt.committing = false;
-        let Some(answer) = answer else {
-            self.answers[site].count += 1;
-            self.answers[site].wrong += 1;
-            self.count(timed, end_ns, |tally| tally.failed += 1);
-            return Ok(Step::Fail);
-        };
-        match statement.role {
-            Role::Begin => self.open = true,
-            Role::End => self.open = false,
-            _ => {}
-        }
+        self.open = self.queue_opens.take().unwrap_or(self.open);
         self.answers[site].take(answer);
-        let is_right = self.is_as_expected(statement, answer) && self.gset(statement);
-        self.answers[site].wrong += u64::from(!is_right);
-        self.count(timed, end_ns, |tally| {
+        let end_ns = attempt.clock_ns;
+        self.count(number, end_ns, |tally| {
             tally.count += 1;
-            tally.failed += u64::from(!is_right);
+            tally.latency.record(end_ns - start_ns);
+        });
+        while let Some(member) = self.queued.pop() {
+            self.count(member, end_ns, |tally| tally.count += 1);
+        }
+        Ok(Step::Next)
+    }
+
+    /// Counts a call that met an error, until it is known whether it is tried again.
+    #[cold]
+    fn refuse(&mut self, number: usize, end_ns: u64, error: Error) -> Error {
+        // What ends a client of pgbench is no failure of a statement.
+        if self.aborts && !matches!(error, Error::Retryable { .. }) {
+            return error;
+        }
+        let counted = self.count(number, end_ns, |tally| tally.failed += 1);
+        self.refused = counted.then_some(number);
+        error
+    }
+
+    /// Looks at an answer as far as the script asks for that, and counts it.
+    fn take(
+        &mut self,
+        statement: &SqlStatement,
+        answer: Answer,
+        (number, site): (usize, usize),
+        (start_ns, end_ns): (u64, u64),
+    ) -> Step {
+        self.open = statement.opens.unwrap_or(self.open);
+        self.answers[site].take(answer);
+        let is_right = self.is_as_expected(statement, answer) && self.gather(statement, number);
+        self.answers[site].wrong += u64::from(!is_right);
+        let has_failed = !is_right && !self.aborts;
+        self.count(number, end_ns, |tally| {
+            tally.count += 1;
+            tally.failed += u64::from(has_failed);
             tally.rows += if answer.returns_rows { answer.rows } else { answer.matched() };
             tally.latency.record(end_ns - start_ns);
         });
-        Ok(if is_right { Step::Next } else { Step::Fail })
+        if is_right { Step::Next } else { Step::Fail }
     }
 
     /// Counts a call of a timed statement that ended inside the interval; false for any other.
-    fn count(&self, timed: usize, end_ns: u64, count: impl FnOnce(&mut StatementTally)) -> bool {
-        self.recorder.borrow_mut().statement(timed, end_ns, self.timeline.window()).map(count).is_some()
+    fn count(&self, number: usize, end_ns: u64, count: impl FnOnce(&mut StatementTally)) -> bool {
+        self.recorder.borrow_mut().statement(number, end_ns, self.timeline.window()).map(count).is_some()
     }
 
     /// Counts the call that met an error as one that was tried again, if this turn is that.
-    fn decide_refused(&mut self, turn: Turn) {
-        let Some(timed) = self.refused.take().filter(|_| turn.retry > 0) else { return };
-        if let Some(tally) = self.recorder.borrow_mut().tally.statements.get_mut(timed) {
+    #[cold]
+    fn decide_refused(&mut self, refused: usize, turn: Turn) {
+        if turn.retry == 0 {
+            return;
+        }
+        if let Some(tally) = self.recorder.borrow_mut().tally.statements.get_mut(refused) {
             tally.failed -= 1;
             tally.retries += 1;
         }
     }
 
-    /// Sends a statement with the values of its variables; None where one of them has none.
-    async fn send(&mut self, kind: usize, at: usize, reads: bool) -> Result<Option<Answer>, Error> {
-        let few = !matches!(&self.forms[kind][at], Form::Prepared(_, parameters) if parameters.len() > PARAMETERS_FEW);
-        if few {
-            self.send_up_to::<PARAMETERS_FEW>(kind, at, reads).await
-        } else {
-            self.send_up_to::<PARAMETERS_MAX>(kind, at, reads).await
+    /// Prepares a statement that could not be prepared when the client started.
+    fn prepare_now(&mut self, number: usize) -> Result<(), Error> {
+        if let Form::Later(text, parameters) = &self.forms[number] {
+            let prepared = self.connection.prepare(text)?;
+            self.forms[number] = Form::Prepared(prepared, parameters.clone());
         }
+        Ok(())
     }
 
-    async fn send_up_to<const N: usize>(
-        &mut self,
-        kind: usize,
-        at: usize,
-        reads: bool,
-    ) -> Result<Option<Answer>, Error> {
-        let ScriptClient { connection, script, forms, slots, rows, dialect, text: filled, .. } = self;
+    /// Sends a statement with the values of its variables; None where one of them has none.
+    async fn send(&mut self, statement: &SqlStatement, number: usize) -> Result<Option<Answer>, Error> {
+        self.prepare_now(number)?;
+        let Session { connection, forms, slots, rows, dialect, text, names, aborts, .. } = self;
+        let reads = statement.reads_values;
         if reads {
             rows.clear();
         }
-        let answer = match &forms[kind][at] {
-            Form::Text(text) if reads => connection.query_into(text, rows).await,
-            Form::Text(text) => connection.query(text).await,
-            Form::Filled(pieces) => {
-                let literals = (!script.aborts).then_some(*dialect);
-                if !fill(filled, pieces, slots, literals) {
-                    return Ok(None);
-                }
-                if reads { connection.query_into(filled, rows).await } else { connection.query(filled).await }
-            }
-            Form::Prepared(statement, parameters) => {
-                let mut values = [Value::Null; N];
+        let literals = (!*aborts).then_some(*dialect);
+        let answer = match &forms[number] {
+            Form::Prepared(prepared, Parameters::Few(parameters, count)) => {
+                let mut values = [Value::Null; PARAMETERS_FEW];
+                let values = &mut values[..*count];
                 for (value, slot) in values.iter_mut().zip(parameters) {
-                    let Some(given) = slots[*slot].parameter(*dialect) else { return Ok(None) };
+                    let Some(given) = slots[usize::from(*slot)].parameter(*dialect, *aborts) else { return Ok(None) };
                     *value = given;
                 }
-                let values = &values[..parameters.len()];
                 if reads {
-                    connection.fetch(*statement, values, rows).await
+                    connection.fetch(*prepared, values, rows).await
                 } else {
-                    connection.execute(*statement, values).await
+                    connection.execute(*prepared, values).await
                 }
             }
+            Form::Prepared(prepared, Parameters::Many(parameters)) => {
+                let mut values = [Value::Null; PARAMETERS_MAX];
+                let values = &mut values[..parameters.len()];
+                for (value, slot) in values.iter_mut().zip(parameters) {
+                    let Some(given) = slots[*slot].parameter(*dialect, *aborts) else { return Ok(None) };
+                    *value = given;
+                }
+                if reads {
+                    connection.fetch(*prepared, values, rows).await
+                } else {
+                    connection.execute(*prepared, values).await
+                }
+            }
+            Form::Filled if !fill(text, &statement.pieces, slots, names, literals) => return Ok(None),
+            Form::Filled if reads => connection.query_into(text, rows).await,
+            Form::Filled => connection.query(text).await,
+            Form::Text(text) if reads => connection.query_into(text, rows).await,
+            Form::Text(text) => connection.query(text).await,
+            Form::Later(..) => return Ok(None),
         };
         answer.map(Some)
     }
@@ -310,31 +510,101 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         })
     }
 
-    /// What ends a client that follows pgbench's rules, in its words.
-    fn aborted(&self, kind: usize, command: usize) -> Error {
-        let why = if self.why.is_empty() { "expected one row" } else { self.why };
-        let message = format!("client {} aborted in command {command} of script {kind}: {why}", self.client);
-        Error::Refused { code: Code::new(b"ABORT"), message }
+    /// What ends a client that follows pgbench's rules; [`Client::fatal`] has the words.
+    #[cold]
+    fn aborted(&self) -> Error {
+        Error::Refused { code: Code::new(ABORT), message: self.why.to_owned() }
     }
 
-    /// Takes the one row of a `\gset` into its variables.
-    fn gset(&mut self, statement: &SqlStatement) -> bool {
-        let Some(slots) = &statement.gset else { return true };
-        self.rows.len() == 1
-            && slots
-                .iter()
-                .enumerate()
-                .all(|(column, slot)| self.rows.cell(0, column).is_some_and(|cell| self.slots[*slot].take(cell)))
+    /// After an error some servers are still inside the transaction and others are not; ROLLBACK is right in the
+    /// first case, and refused or ignored in the second.
+    async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+        self.connection.drop_queued();
+        self.queued.clear();
+        self.queue_opens = None;
+        if !std::mem::take(&mut self.open) {
+            return Ok(());
+        }
+        match self.connection.query("ROLLBACK").await {
+            Ok(_) | Err(Error::Refused { .. }) => {
+                attempt.other += 1;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends a transaction that has failed by itself.
+    async fn give_up(&mut self, attempt: &mut Attempt) -> Result<Outcome, Error> {
+        self.roll_back(attempt).await?;
+        attempt.clock_ns = 0;
+        Ok(Outcome::Failed)
+    }
+
+    /// Takes the row of a `\gset`, or the last rows of an `\aset`, into variables.
+    fn gather(&mut self, statement: &SqlStatement, number: usize) -> bool {
+        match &statement.gather {
+            None => true,
+            Some(Gather::Columns { slots, last }) => match (self.rows.len(), last) {
+                (0, true) => true,
+                (1, _) | (_, true) => {
+                    let row = self.rows.len() - 1;
+                    let mut columns = slots.iter().enumerate();
+                    columns.all(|(column, slot)| {
+                        self.rows.cell(row, column).is_some_and(|cell| self.slots[*slot].take(cell))
+                    })
+                }
+                (_, false) => false,
+            },
+            Some(Gather::Named { prefix, last }) => self.gather_named(prefix, *last, number),
+        }
+    }
+
+    /// The same by the names of the columns.
+    fn gather_named(&mut self, prefix: &str, last: bool, number: usize) -> bool {
+        let Session { rows, slots, names, columns, .. } = self;
+        let results = rows.results();
+        let known = &mut columns[number];
+        let all: usize = (0..results).filter_map(|at| rows.result(at)).map(|(_, names)| names.len()).sum();
+        if known.len() != all {
+            known.clear();
+            let columns = (0..results).filter_map(|at| rows.result(at)).flat_map(|(_, columns)| columns);
+            let slot = |column: &String| {
+                names.iter().position(|name| name.strip_prefix(prefix).is_some_and(|rest| rest == column))
+            };
+            known.extend(columns.map(slot));
+        }
+        let mut first = 0;
+        for at in 0..results {
+            let Some((range, columns)) = rows.result(at) else { continue };
+            let targets = &known[first..first + columns.len()];
+            first += columns.len();
+            let is_asked = last || at + 1 == results;
+            if !is_asked || (last && range.is_empty()) {
+                continue;
+            }
+            if !last && range.len() != 1 {
+                self.odd_rows = Some(range.len());
+                return false;
+            }
+            for (column, slot) in targets.iter().enumerate() {
+                if let (Some(slot), Some(cell)) = (slot, rows.cell(range.end - 1, column)) {
+                    slots[*slot].take_as_text(cell);
+                }
+            }
+        }
+        if results == 0 && !last {
+            self.odd_rows = Some(0);
+        }
+        results > 0 || last
     }
 }
 
-/// What a server refuses, with the place in the script; pgbench's messages have places of their own.
-fn placed(error: Error, script: &Script, path: &str, line: usize) -> Error {
-    match error {
-        Error::Refused { code, message } if !script.aborts => {
-            Error::Refused { code, message: format!("{path}:{line}: {message}") }
-        }
-        other => other,
+fn count_sent(statement: &SqlStatement, attempt: &mut Attempt) {
+    match statement.role {
+        Role::Read => attempt.reads += 1,
+        Role::Write => attempt.writes += 1,
+        Role::Begin | Role::End | Role::Other => attempt.other += 1,
     }
 }
 
@@ -345,28 +615,46 @@ fn form<C: Connection>(
     statement: &SqlStatement,
     path: &str,
 ) -> Result<Form, Error> {
+    if statement.pieces.is_empty() {
+        return Ok(Form::Text(String::new()));
+    }
     match protocol {
-        Protocol::Simple => Ok(Form::Filled(statement.pieces.clone())),
+        Protocol::Simple => Ok(Form::Filled),
         Protocol::Extended => {
             let (text, parameters) = statement.prepared(connection.dialect());
-            Ok(Form::Prepared(connection.prepare_each_time(&text)?, parameters))
+            Ok(Form::Prepared(connection.prepare_each_time(&text)?, Parameters::new(parameters)))
         }
         Protocol::Prepared => prepare(connection, statement, path),
     }
 }
 
+/// What a server refuses, with the place in the script; pgbench's messages have places of their own.
+fn placed(error: Error, script: &Script, path: &str, line: usize) -> Error {
+    match error {
+        Error::Refused { code, message } if !script.by_pgbench => {
+            Error::Refused { code, message: format!("{path}:{line}: {message}") }
+        }
+        other => other,
+    }
+}
+
 /// Writes a statement with its values, as literals of a dialect or bare as pgbench does; false where one of them has
-/// none.
-fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot], literals: Option<Dialect>) -> bool {
+/// none, and its name is unknown.
+fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot], names: &[String], literals: Option<Dialect>) -> bool {
     text.clear();
     pieces.iter().all(|piece| match piece {
         Piece::Text(part) => {
             text.push_str(part);
             true
         }
-        Piece::Variable(slot) => match literals {
-            Some(dialect) => slots[*slot].write_literal(text, dialect),
-            None => slots[*slot].write(text),
+        Piece::Variable(slot) if slots[*slot].write_as(text, literals) => true,
+        Piece::Variable(slot) => match names.get(*slot) {
+            Some(name) => {
+                text.push(':');
+                text.push_str(name);
+                true
+            }
+            None => false,
         },
     })
 }
@@ -387,7 +675,7 @@ fn quote(text: &mut String, value: &str, dialect: Dialect) {
 fn prepare<C: Connection>(connection: &mut C, statement: &SqlStatement, path: &str) -> Result<Form, Error> {
     let (text, parameters) = statement.prepared(connection.dialect());
     match connection.prepare(&text) {
-        Ok(prepared) => Ok(Form::Prepared(prepared, parameters)),
+        Ok(prepared) => Ok(Form::Prepared(prepared, Parameters::new(parameters))),
         Err(Error::Refused { code, .. }) if code.as_str() == CANNOT_BE_PREPARED && parameters.is_empty() => {
             Ok(Form::Text(text))
         }
@@ -401,6 +689,7 @@ fn prepare<C: Connection>(connection: &mut C, statement: &SqlStatement, path: &s
 impl Slot {
     pub fn set(&mut self, value: Scalar) {
         self.value = value;
+        self.is_text = false;
         if let Scalar::Double(number) = value {
             self.text.clear();
             let _ = write!(self.text, "{number}");
@@ -410,6 +699,7 @@ impl Slot {
     /// Writes the value bare, as pgbench does; false where there is none.
     fn write(&self, text: &mut String) -> bool {
         let written = match self.value {
+            _ if self.is_text => text.write_str(&self.text),
             Scalar::Null => text.write_str("NULL"),
             Scalar::Int(number) => write!(text, "{number}"),
             Scalar::Double(number) => write!(text, "{}", AsPgbench(number)),
@@ -418,6 +708,13 @@ impl Slot {
             Scalar::Undefined => return false,
         };
         written.is_ok()
+    }
+
+    fn write_as(&self, text: &mut String, literals: Option<Dialect>) -> bool {
+        match literals {
+            Some(dialect) => self.write_literal(text, dialect),
+            None => self.write(text),
+        }
     }
 
     /// Writes what the parameter would be; false where there is no value. A sign has room, so that it makes no comment.
@@ -437,15 +734,30 @@ impl Slot {
         true
     }
 
-    fn parameter(&self, dialect: Dialect) -> Option<Value<'_>> {
+    /// The value as it is sent beside a statement; pgbench sends NULL where there is none.
+    fn parameter(&self, dialect: Dialect, or_null: bool) -> Option<Value<'_>> {
         Some(match self.value {
+            _ if self.is_text => Value::Text(self.text.as_bytes()),
             Scalar::Null => Value::Null,
             Scalar::Int(number) => Value::Int(number),
             Scalar::Bool(flag) if dialect == Dialect::Postgres => Value::Text(if flag { b"t" } else { b"f" }),
             Scalar::Bool(flag) => Value::Int(flag.into()),
             Scalar::Double(_) | Scalar::Text => Value::Text(self.text.as_bytes()),
+            Scalar::Undefined if or_null => Value::Null,
             Scalar::Undefined => return None,
         })
+    }
+
+    /// Takes what a query brought as pgbench does: as its text, which is empty for NULL.
+    fn take_as_text(&mut self, cell: Cell<'_>) {
+        self.text.clear();
+        match cell {
+            Cell::Null => {}
+            Cell::Int(number) => return self.set(Scalar::Int(number)),
+            Cell::Text(bytes) => self.text.extend(bytes.utf8_chunks().map(|chunk| chunk.valid())),
+        }
+        self.is_text = true;
+        self.value = value_of(&self.text).unwrap_or(Scalar::Text);
     }
 
     /// Takes what a query brought: a number where it is one, and its text in any case.
@@ -499,55 +811,96 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
     type Connection = C;
 
     async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
-        let script = Arc::clone(&self.script);
-        let kind = self.begin(&script, turn);
+        let kind = self.begin(turn);
+        let ScriptClient { script, firsts, session, .. } = self;
         attempt.kind = kind;
-        let (program, first) = (script.transactions[kind].program(self.dialect), self.firsts[kind].site);
+        let (program, first) = (script.transactions[kind].program(session.dialect), firsts[kind]);
         let mut next = 0;
         while let Some(op) = program.ops.get(next) {
-            next = match self.step(op, At { kind, site: first + next }, attempt).await? {
-                Step::Next => next + 1,
-                Step::Jump(to) => to,
-                Step::Fail if script.aborts => return Err(self.aborted(kind, next)),
-                Step::Fail => {
-                    self.answers[first + next].first_wrong.get_or_insert(turn);
-                    self.roll_back(attempt).await?;
-                    return Ok(Outcome::Failed);
+            let site = first.site + next;
+            next += 1;
+            let step = match op {
+                Op::Set { .. } | Op::JumpUnless { .. } | Op::Jump(_) => session.compute(op, site, &mut next),
+                Op::Sleep { count, unit_us } => session.sleep(count, *unit_us, site, attempt).await,
+                Op::Run(number) => {
+                    session.at = (kind, site - first.site);
+                    let statement = &program.statements[*number];
+                    let ran = session.run(statement, first.statement + number, site, attempt).await;
+                    let path = script.transactions[kind].path(session.dialect);
+                    ran.map_err(|error| placed(error, script, path, statement.line))?
+                }
+                Op::Queue(number) => {
+                    session.at = (kind, site - first.site);
+                    match session.queue(&program.statements[*number], first.statement + number, attempt)? {
+                        true => Step::Next,
+                        false => Step::Fail,
+                    }
+                }
+                Op::EndPipeline(number) => {
+                    session.at = (kind, site - first.site);
+                    session.end_pipeline(first.statement + number, site, attempt).await?
                 }
             };
+            if let Step::Fail = step {
+                session.at = (kind, site - first.site);
+                session.answers[site].first_wrong.get_or_insert(turn);
+                return match script.by_pgbench {
+                    true => Err(session.aborted()),
+                    false => session.give_up(attempt).await,
+                };
+            }
         }
-        let end = &mut self.answers[first + program.ops.len()];
+        let end = &mut session.answers[first.site + program.ops.len()];
         end.count += 1;
-        end.wrong += u64::from(self.open);
+        end.wrong += u64::from(session.open);
         // A file of pgbench may leave its transaction open for the next.
-        if self.open && !script.aborts {
-            self.answers[first + program.ops.len()].first_wrong.get_or_insert(turn);
-            self.roll_back(attempt).await?;
-            return Ok(Outcome::Failed);
+        if session.open && !script.by_pgbench {
+            end.first_wrong.get_or_insert(turn);
+            return session.give_up(attempt).await;
+        }
+        if session.evaluated > EVALUATED_MAX {
+            attempt.clock_ns = 0;
         }
         Ok(Outcome::Committed)
     }
 
-    /// After an error some servers are still inside the transaction and others are not; ROLLBACK is right in the
-    /// first case, and refused or ignored in the second.
     async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
-        if !std::mem::take(&mut self.open) {
-            return Ok(());
+        self.session.roll_back(attempt).await
+    }
+
+    /// In pgbench's words, where the script follows its rules.
+    fn fatal(&self, error: Error) -> Fatal {
+        if !self.script.by_pgbench {
+            return error.into();
         }
-        match self.connection.query("ROLLBACK").await {
-            Ok(_) | Err(Error::Refused { .. }) => {
-                attempt.other += 1;
-                Ok(())
+        let Session { client, at: (kind, at), odd_rows, dialect, .. } = &self.session;
+        let program = self.script.transactions[*kind].program(*dialect);
+        let command = program.listed[*at];
+        Fatal::new(match (error, odd_rows) {
+            (Error::Refused { code, .. }, Some(rows)) if code == Code::new(ABORT) => {
+                format!("client {client} script {kind} command {command} query 0: expected one row, got {rows}")
             }
-            Err(error) => Err(error),
-        }
+            (Error::Refused { code, message }, None) if code == Code::new(ABORT) => {
+                let word = program.listing[command].text.trim_start_matches('\\').split_whitespace().next();
+                let word = word.unwrap_or_default();
+                format!(
+                    "{message}\nclient {client} aborted in command {command} ({word}) of script {kind}; evaluation of meta-command failed"
+                )
+            }
+            (Error::Refused { message, .. }, _) => {
+                format!("client {client} script {kind} aborted in command {command} query 0: ERROR:  {message}")
+            }
+            (lost @ Error::Lost { .. }, _) => format!(
+                "client {client} aborted in command {command} (SQL) of script {kind}; perhaps the backend died while processing ({lost})"
+            ),
+            (other, _) => format!("client {client} script {kind} aborted in command {command} query 0: {other}"),
+        })
     }
 
     /// The session of the new connection begins like that of the first.
     async fn reconnected(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
-        let script = Arc::clone(&self.script);
-        for sql in script.on_connect(self.dialect) {
-            self.connection.query(sql).await?;
+        for sql in self.script.on_connect(self.session.dialect) {
+            self.session.connection.query(sql).await?;
             attempt.other += 1;
         }
         Ok(())
@@ -558,10 +911,10 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
     }
 
     fn answers(&self) -> &[Answers] {
-        &self.answers
+        &self.session.answers
     }
 
     fn connection(&mut self) -> &mut C {
-        &mut self.connection
+        &mut self.session.connection
     }
 }

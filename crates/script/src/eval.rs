@@ -32,6 +32,14 @@ pub struct Slot {
     pub value: Scalar,
     /// Its value as text where that is not an integer; keeps its memory.
     pub text: String,
+    /// Statements send the text as it came, whatever number it means.
+    pub is_text: bool,
+}
+
+impl Slot {
+    pub fn new(value: Scalar) -> Slot {
+        Slot { value, text: String::new(), is_text: false }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

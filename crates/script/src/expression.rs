@@ -528,7 +528,7 @@ mod tests {
         let names = Names { resolve: &resolve, known: &known, bare: false, default_seed: 0 };
         let expr = Parser::new(text, 0, &names).and_then(Parser::whole).map_err(|fault| fault.what)?;
         let slots = [Scalar::Int(7), Scalar::Int(3), Scalar::Bool(true)];
-        let slots = slots.map(|value| Slot { value, text: String::new() });
+        let slots = slots.map(Slot::new);
         expr.evaluate(&slots, &mut Rng::stream(1, 2, 3)).map_err(|why| why.0.to_owned())
     }
 

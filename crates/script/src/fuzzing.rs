@@ -25,7 +25,9 @@ pub fn parse(bytes: &[u8]) {
     for op in &program.ops {
         match op {
             Op::Jump(to) | Op::JumpUnless { to, .. } => assert!(*to <= commands),
-            Op::Run(statement) => assert!(*statement < program.statements.len()),
+            Op::Run(statement) | Op::Queue(statement) | Op::EndPipeline(statement) => {
+                assert!(*statement < program.statements.len());
+            }
             Op::Set { slot, .. } => assert!(*slot < variables.names().len()),
             Op::Sleep { .. } => {}
         }
@@ -43,8 +45,7 @@ pub fn evaluate(bytes: &[u8]) {
     let script = format!("\\set a random(1, 3)\n\\set b {expression}\nSELECT 1;");
     let Some((program, variables)) = compiled(script) else { return };
     let values = || {
-        let mut slots: Vec<Slot> =
-            variables.initial.iter().map(|value| Slot { value: *value, text: String::new() }).collect();
+        let mut slots: Vec<Slot> = variables.initial.iter().map(|value| Slot::new(*value)).collect();
         let mut rng = Rng::stream(1, 2, 3);
         let mut found = Vec::new();
         for op in &program.ops {

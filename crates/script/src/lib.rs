@@ -24,7 +24,6 @@ mod try_out;
 mod workload;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use driver::Connection;
 use load::{Client, Clock, OptionValue, Options, Recorder, Slot, Workload, WorkloadKind};
@@ -48,5 +47,5 @@ pub fn client_on<C: Connection, K: Clock + Clone>(
     let script = options::read(&options).expect("the caller's options are valid");
     let names = script.timed_statements(connection.dialect());
     slot.recorder.replace_with(|recorder: &mut Recorder| std::mem::take(recorder).with_statements(names));
-    client::ScriptClient::new(Arc::new(script), connection, slot)
+    client::ScriptClient::new(script, connection, slot)
 }

@@ -1,6 +1,7 @@
 //! The keys of `[workload] name = "script"`, read into a [`Script`] with its files compiled.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use driver::Dialect;
 use load::{ITEMS, OptionError, OptionSpec, OptionValue, Options, TABLE};
@@ -100,8 +101,10 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
     }
     Ok(Script {
         protocol,
-        aborts: false,
-        transactions: transactions(options.value("files"), &given).map_err(at("files"))?,
+        by_pgbench: false,
+        names: Arc::default(),
+        texts: Arc::default(),
+        transactions: transactions(options.value("files"), &given).map_err(at("files"))?.into(),
         default_seed: match given.get("default_seed") {
             Some(Scalar::Int(seed)) => Some(*seed),
             _ => None,

@@ -7,7 +7,8 @@ use crate::eval::{Expr, Scalar};
 use crate::expression::{Names, Parser, unknown_variable};
 use crate::fault::{Fault, Faults, Source, nearest};
 use crate::statement::{
-    Ending, Expectation, Role, SqlStatement, column_names, name_in_quotes, role, scan, with_names_in_quotes,
+    Ending, Expectation, Gather, Role, SqlStatement, column_names, name_in_quotes, names_after_colons, scan,
+    with_names_in_quotes,
 };
 
 /// Variables that every script has, by their numbers.
@@ -15,9 +16,6 @@ pub const AUTOMATIC: [&str; 4] = ["client_id", "scale", "random_seed", "default_
 pub const CLIENT_ID: usize = 0;
 pub const RANDOM_SEED: usize = 2;
 pub const DEFAULT_SEED: usize = 3;
-
-/// The variable that stands for names without a variable; no script can write it.
-const NO_VALUE: &str = "";
 
 /// How statements reach the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -63,13 +61,17 @@ pub enum Op {
         unit_us: u64,
     },
     Run(usize),
+    /// Keeps a statement back until the pipeline's end.
+    Queue(usize),
+    /// Sends what was kept back; it is timed like a statement, and has no text.
+    EndPipeline(usize),
 }
 
 /// Mistakes of one file that are printed; the rest is counted.
 pub const FAULTS_MAX: usize = 20;
 
 /// One transaction.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Program {
     pub ops: Vec<Op>,
     pub statements: Vec<SqlStatement>,
@@ -77,6 +79,17 @@ pub struct Program {
     pub lines: Vec<usize>,
     /// What is allowed and may be a mistake, each with its place.
     pub warnings: Vec<String>,
+    /// Every command as it is listed, those included that jumps have resolved.
+    pub listing: Vec<Listing>,
+    /// By command: its place in the listing.
+    pub listed: Vec<usize>,
+}
+
+/// The first line of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    pub text: String,
+    pub statement: Option<usize>,
 }
 
 impl Program {
@@ -102,13 +115,15 @@ pub struct Variables {
     names: Vec<String>,
     /// What they are before a transaction; scripts' own are undefined.
     pub initial: Vec<Scalar>,
+    /// Those that were given as text, which statements send as it is.
+    pub texts: Vec<(usize, String)>,
     /// Set where scripts follow pgbench's rules for names in SQL, with its way to send them.
     pub pgbench: Option<Protocol>,
 }
 
 impl Variables {
     pub fn new(given: &BTreeMap<String, Scalar>) -> Variables {
-        let mut variables = Variables { names: Vec::new(), initial: Vec::new(), pgbench: None };
+        let mut variables = Variables { names: Vec::new(), initial: Vec::new(), texts: Vec::new(), pgbench: None };
         for name in AUTOMATIC {
             variables.add(name, given.get(name).copied().unwrap_or(Scalar::Int(1)));
         }
@@ -118,11 +133,25 @@ impl Variables {
         variables
     }
 
-    /// For scripts that follow pgbench's rules.
-    pub fn of_pgbench(given: &BTreeMap<String, Scalar>, protocol: Protocol) -> Variables {
+    /// For scripts that follow pgbench's rules; of values that were given as text the text is kept.
+    pub fn of_pgbench(
+        given: &BTreeMap<String, Scalar>,
+        texts: &BTreeMap<String, String>,
+        protocol: Protocol,
+    ) -> Variables {
         let mut variables = Variables { pgbench: Some(protocol), ..Variables::new(given) };
-        variables.add(NO_VALUE, Scalar::Null);
+        let texts = texts.iter().filter_map(|(name, text)| Some((variables.find(name)?, text.clone())));
+        variables.texts = texts.collect();
         variables
+    }
+
+    /// Gives every name of a text a place: pgbench looks for their values when it runs.
+    fn add_all(&mut self, text: &str) {
+        for name in names_after_colons(text) {
+            if self.find(name).is_none() {
+                self.add(name, Scalar::Undefined);
+            }
+        }
     }
 
     fn add(&mut self, name: &str, value: Scalar) -> usize {
@@ -144,9 +173,9 @@ impl Variables {
     }
 }
 
-/// The commands that there are, and those of pgbench that this version does not have.
-const COMMANDS: &[&str] = &["set", "gset", "if", "elif", "else", "endif", "sleep"];
-const COMMANDS_LATER: &[&str] = &["aset", "startpipeline", "endpipeline"];
+/// The commands that there are, and those of pgbench that are refused.
+const COMMANDS: &[&str] =
+    &["set", "gset", "aset", "if", "elif", "else", "endif", "sleep", "startpipeline", "endpipeline"];
 const COMMANDS_REFUSED: &[&str] = &["shell", "setshell"];
 const NOTES: &[&str] = &["expect", "label"];
 
@@ -167,6 +196,8 @@ struct Compiler<'a> {
     visible: Vec<bool>,
     program: Program,
     open: Vec<Open>,
+    /// Where the pipeline under way begins.
+    pipeline: Option<usize>,
     expectations: Vec<Expectation>,
     label: Option<String>,
     faults: Vec<Fault>,
@@ -174,14 +205,19 @@ struct Compiler<'a> {
 
 /// Compiles a script, or lists everything that is wrong with it.
 pub fn compile(source: &Source, variables: &mut Variables) -> Result<Program, Faults> {
-    let visible = variables.initial.iter().map(|value| *value != Scalar::Undefined).collect();
-    let program = Program { ops: Vec::new(), statements: Vec::new(), lines: Vec::new(), warnings: Vec::new() };
+    if variables.pgbench.is_some() {
+        variables.add_all(&source.text);
+    }
+    let is_visible = |value: &Scalar| *value != Scalar::Undefined || variables.pgbench.is_some();
+    let visible = variables.initial.iter().map(is_visible).collect();
+    let program = Program::default();
     let mut compiler = Compiler {
         source,
         variables,
         visible,
         program,
         open: Vec::new(),
+        pipeline: None,
         expectations: Vec::new(),
         label: None,
         faults: Vec::new(),
@@ -212,6 +248,10 @@ impl Compiler<'_> {
         if let Some(line) = self.program.open_at_end().filter(|_| self.variables.pgbench.is_none()) {
             let what = "the transaction that begins here may be open at the file's end";
             self.program.warnings.push(warning(self.source, line, what, "expected COMMIT or ROLLBACK on every path"));
+        }
+        if let Some(at) = self.pipeline {
+            let expected = "expected \\endpipeline before the end";
+            self.faults.push(Fault::new(at, "\\startpipeline without its \\endpipeline", expected));
         }
         if self.faults.is_empty() && self.program.statements.is_empty() {
             self.faults.push(Fault::new(0, "the script has no statement", "expected SQL"));
@@ -254,7 +294,15 @@ impl Compiler<'_> {
     fn push(&mut self, op: Op, at: usize) -> usize {
         self.program.ops.push(op);
         self.program.lines.push(self.source.line(at));
+        self.program.listed.push(self.program.listing.len().saturating_sub(1));
         self.program.ops.len() - 1
+    }
+
+    /// Lists a command, which ends at `end`, by its first line.
+    fn list(&mut self, at: usize, end: usize, statement: Option<usize>) {
+        let text = self.source.text[at..end].trim().lines().next().unwrap_or_default();
+        let text = if statement.is_some() { text.replace("\\;", ";") } else { text.to_owned() };
+        self.program.listing.push(Listing { text: text.trim_end().to_owned(), statement });
     }
 
     fn statement(&mut self, at: usize) -> Result<usize, Fault> {
@@ -262,16 +310,15 @@ impl Compiler<'_> {
         let mut unknown = None;
         let (variables, visible) = (&*self.variables, &self.visible);
         let known = |name: &str| variables.find(name).filter(|slot| visible[*slot]);
-        let mut find = |name: &str, place: usize| match (known(name), variables.pgbench) {
-            (Some(slot), _) => Some(slot),
-            // pgbench leaves such a name in the text, or sends NULL for it.
-            (None, Some(protocol)) => variables.find(NO_VALUE).filter(|_| protocol != Protocol::Simple),
-            (None, None) => {
+        let mut find = |name: &str, place: usize| {
+            let slot = known(name);
+            if slot.is_none() {
                 unknown.get_or_insert_with(|| unknown_variable(name, place, &seen(variables, visible)));
-                None
             }
+            slot
         };
-        let (mut pieces, end, ending) = scan(&source.text, at, &mut find)?;
+        let joins = variables.pgbench == Some(Protocol::Simple);
+        let (mut pieces, end, ending) = scan(&source.text, at, joins, &mut find)?;
         if variables.pgbench == Some(Protocol::Simple) {
             pieces = pieces.into_iter().flat_map(|piece| with_names_in_quotes(piece, &known)).collect();
         }
@@ -283,39 +330,69 @@ impl Compiler<'_> {
             self.faults.push(fault);
         }
         if source.text[end..].starts_with("\\;") {
-            return Err(Fault::new(end, "`\\;` is not built yet", "expected `;`: one statement at a time is prepared"));
+            let what = "`\\;` joins statements into one text, which cannot be prepared";
+            return Err(Fault::new(end, what, "expected `;`, or protocol simple"));
         }
         let mut statement = SqlStatement {
-            role: role(&pieces),
-            pieces,
             expectations: std::mem::take(&mut self.expectations),
-            gset: None,
             label: self.label.take(),
             line: source.line(at),
+            ..SqlStatement::of(pieces)
         };
         let count = statement.prepared(driver::Dialect::MySql).1.len();
-        if count > PARAMETERS_MAX {
+        if count > PARAMETERS_MAX && !joins {
             let what = format!("{count} parameters in one statement are not built yet");
             return Err(Fault::new(at, what, format!("expected {PARAMETERS_MAX} at most")));
         }
-        let is_gset = source.text[end..].strip_prefix("\\gset").is_some_and(|rest| !rest.starts_with(is_name));
-        let next = if is_gset { self.gset(&mut statement, at, end)? } else { next };
+        let next = self.gather(&mut statement, at, end)?.unwrap_or(next);
+        let is_value = |one: &Expectation| matches!(one, Expectation::Value(_));
+        statement.reads_values = statement.gather.is_some() || statement.expectations.iter().any(is_value);
+        let number = self.program.statements.len();
+        self.list(at, if ending == Ending::Semicolon { end + 1 } else { end }, Some(number));
+        if self.pipeline.is_some() {
+            self.expect_unread(&statement, at)?;
+            self.push(Op::Queue(number), at);
+        } else {
+            self.push(Op::Run(number), at);
+        }
         self.program.statements.push(statement);
-        self.push(Op::Run(self.program.statements.len() - 1), at);
         Ok(next)
     }
 
-    /// `\gset [prefix]` behind a statement; its columns are read from the text.
-    fn gset(&mut self, statement: &mut SqlStatement, at: usize, command: usize) -> Result<usize, Fault> {
-        let end = line_end(&self.source.text, command);
-        let prefix = self.source.text[command + "\\gset".len()..end].trim();
+    /// What comes back for a statement of a pipeline is one sum for all.
+    fn expect_unread(&self, statement: &SqlStatement, at: usize) -> Result<(), Fault> {
+        let expected = "expected it behind \\endpipeline";
+        if statement.gather.is_some() {
+            return Err(Fault::new(at, "\\gset or \\aset in a pipeline", expected));
+        }
+        match statement.expectations.is_empty() {
+            true => Ok(()),
+            false => Err(Fault::new(at, "a note on a statement in a pipeline", expected)),
+        }
+    }
+
+    /// `\gset [prefix]` or `\aset [prefix]` behind a statement; returns where it ends.
+    fn gather(&mut self, statement: &mut SqlStatement, at: usize, command: usize) -> Result<Option<usize>, Fault> {
+        let source = self.source;
+        let is = |word: &str| source.text[command..].strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_name));
+        let last = is("\\aset");
+        if !last && !is("\\gset") {
+            return Ok(None);
+        }
+        let end = line_end(&source.text, command);
+        let prefix = source.text[command + "\\gset".len()..end].trim();
         if !prefix.is_empty() && !is_variable_name(prefix) {
             return Err(Fault::new(command, format!("`{prefix}` is no prefix"), "expected letters, digits and _"));
         }
-        let columns = column_names(&statement.pieces).map_err(|why| Fault::new(at, why, "expected named columns"))?;
-        let slots = columns.iter().map(|column| self.assign(&format!("{prefix}{column}"), command));
-        statement.gset = Some(slots.collect::<Result<_, _>>()?);
-        Ok(end)
+        statement.gather = Some(if self.variables.pgbench.is_some() {
+            Gather::Named { prefix: prefix.to_owned(), last }
+        } else {
+            let columns = column_names(&statement.pieces);
+            let columns = columns.map_err(|why| Fault::new(at, why, "expected named columns"))?;
+            let slots = columns.iter().map(|column| self.assign(&format!("{prefix}{column}"), command));
+            Gather::Columns { slots: slots.collect::<Result<_, _>>()?, last }
+        });
+        Ok(Some(end))
     }
 
     /// The variable that a command sets.
@@ -346,6 +423,7 @@ impl Compiler<'_> {
         let text = &self.source.text;
         let end = command_end(text, at);
         let name_end = at + 1 + text[at + 1..end].find(|c: char| !is_name(c)).unwrap_or(end - at - 1);
+        self.list(at, end, None);
         match &text[at + 1..name_end] {
             "set" => self.set(at, name_end, end)?,
             "if" => {
@@ -355,11 +433,11 @@ impl Compiler<'_> {
             word @ ("elif" | "else") => self.other_branch(word, at, name_end, end)?,
             "endif" => self.endif(at)?,
             "sleep" => self.sleep(at, name_end, end)?,
-            "gset" => {
-                return Err(Fault::new(at, "\\gset without a statement", "expected it behind SQL, in place of `;`"));
-            }
-            word if COMMANDS_LATER.contains(&word) => {
-                return Err(Fault::new(at, format!("`\\{word}` is not built yet"), "take it out of the script"));
+            "startpipeline" => self.start_pipeline(at)?,
+            "endpipeline" => self.end_pipeline(at)?,
+            word @ ("gset" | "aset") => {
+                let what = format!("\\{word} without a statement");
+                return Err(Fault::new(at, what, "expected it behind SQL, in place of `;`"));
             }
             word if COMMANDS_REFUSED.contains(&word) => {
                 let expected = "take it out: it runs a program inside the measured time";
@@ -375,6 +453,30 @@ impl Compiler<'_> {
             }
         }
         Ok(end)
+    }
+
+    fn start_pipeline(&mut self, at: usize) -> Result<(), Fault> {
+        if self.variables.pgbench == Some(Protocol::Simple) {
+            let what = "protocol simple has no pipelines";
+            return Err(Fault::new(at, what, "expected protocol extended or prepared"));
+        }
+        match self.pipeline.replace(at) {
+            None => Ok(()),
+            Some(_) => Err(Fault::new(at, "\\startpipeline in a pipeline", "expected \\endpipeline before it")),
+        }
+    }
+
+    fn end_pipeline(&mut self, at: usize) -> Result<(), Fault> {
+        if self.pipeline.take().is_none() {
+            return Err(Fault::new(at, "\\endpipeline without its \\startpipeline", "expected it before"));
+        }
+        let number = self.program.statements.len();
+        self.program.statements.push(SqlStatement { line: self.source.line(at), ..SqlStatement::of(Vec::new()) });
+        if let Some(listing) = self.program.listing.last_mut() {
+            listing.statement = Some(number);
+        }
+        self.push(Op::EndPipeline(number), at);
+        Ok(())
     }
 
     fn set(&mut self, at: usize, name_end: usize, end: usize) -> Result<(), Fault> {
@@ -579,19 +681,34 @@ impl Program {
                     go(*to, open);
                     go(at + 1, open);
                 }
-                Op::Set { .. } | Op::Sleep { .. } => go(at + 1, open),
-                Op::Run(statement) => match self.statements[*statement].role {
-                    Role::Begin => go(at + 1, Some(self.lines[at])),
-                    Role::End => go(at + 1, None),
-                    Role::Read | Role::Write | Role::Other => go(at + 1, open),
+                Op::Set { .. } | Op::Sleep { .. } | Op::EndPipeline(_) => go(at + 1, open),
+                Op::Run(statement) | Op::Queue(statement) => match self.statements[*statement].opens {
+                    Some(true) => go(at + 1, Some(self.lines[at])),
+                    Some(false) => go(at + 1, None),
+                    None => go(at + 1, open),
                 },
             }
         }
         reached[self.ops.len()].1
     }
 
+    pub fn has_pipeline(&self) -> bool {
+        self.ops.iter().any(|op| matches!(op, Op::EndPipeline(_)))
+    }
+
+    /// Whether the names of columns decide which variables they fill.
+    pub fn reads_names(&self) -> bool {
+        self.statements.iter().any(|statement| matches!(statement.gather, Some(Gather::Named { .. })))
+    }
+
+    pub fn joins_statements(&self) -> bool {
+        self.statements.iter().any(|statement| statement.is_joined)
+    }
+
     pub fn only_reads(&self) -> bool {
-        let changes = |statement: &SqlStatement| matches!(statement.role, Role::Write | Role::Other);
+        let changes = |statement: &SqlStatement| {
+            matches!(statement.role, Role::Write | Role::Other) && !statement.pieces.is_empty()
+        };
         !self.statements.iter().any(changes)
     }
 }
@@ -611,11 +728,12 @@ mod tests {
         let pieces = |text: &str, protocol| {
             let source = Source { path: "a.sql".to_owned(), text: format!("\\set x 1\n\\set scale 2\n{text}") };
             let given = BTreeMap::from([("scale".to_owned(), Scalar::Int(10))]);
-            let program = compile(&source, &mut Variables::of_pgbench(&given, protocol)).unwrap();
+            let mut variables = Variables::of_pgbench(&given, &BTreeMap::new(), protocol);
+            let program = compile(&source, &mut variables).unwrap();
             program.statements[0].prepared(driver::Dialect::MySql).0
         };
         let text = "SELECT ':x', :x, :y, x::int, '12:30', ':y';";
-        assert_eq!(pieces(text, Protocol::Simple), "SELECT '?', ?, :y, x::int, '12:30', ':y'");
+        assert_eq!(pieces(text, Protocol::Simple), "SELECT '?', ?, ?, x::int, '12:30', '?'");
         assert_eq!(pieces(text, Protocol::Prepared), "SELECT ':x', ?, ?, x::int, '12:30', ':y'");
     }
 
@@ -630,15 +748,49 @@ mod tests {
             Op::Jump(to) => format!("jump {to}"),
             Op::Sleep { unit_us, .. } => format!("sleep {unit_us}"),
             Op::Run(statement) => format!("run {statement}"),
+            Op::Queue(statement) => format!("queue {statement}"),
+            Op::EndPipeline(statement) => format!("end {statement}"),
         });
         let expected =
             ["set", "run 0", "unless 5", "run 1", "jump 9", "unless 8", "run 2", "jump 9", "sleep 1000", "run 3"];
         assert_eq!(kinds.collect::<Vec<_>>(), expected);
         let first = &program.statements[0];
         assert_eq!((first.expectations.as_slice(), first.line), ([Expectation::Rows(1..=1)].as_slice(), 4));
-        assert_eq!((first.label.as_deref(), first.gset.as_ref().map(Vec::len)), (Some("read"), Some(2)));
+        assert_eq!(first.label.as_deref(), Some("read"));
+        assert!(matches!(&first.gather, Some(Gather::Columns { slots, last: false }) if slots.len() == 2));
         assert_eq!(program.statements[3].role, Role::End);
         assert!(!program.only_reads());
+    }
+
+    fn kinds(program: &Program) -> Vec<String> {
+        program.ops.iter().map(|op| format!("{op:?}")).collect()
+    }
+
+    #[test]
+    fn a_pipeline_keeps_its_statements_back() {
+        let program = compiled("\\startpipeline\nBEGIN;\nSELECT 1;\nCOMMIT;\n\\endpipeline\nSELECT 2;").unwrap();
+        assert_eq!(kinds(&program), ["Queue(0)", "Queue(1)", "Queue(2)", "EndPipeline(3)", "Run(4)"]);
+        let listed: Vec<&str> = program.listing.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(listed, ["\\startpipeline", "BEGIN;", "SELECT 1;", "COMMIT;", "\\endpipeline", "SELECT 2;"]);
+        assert_eq!(program.listed, [1, 2, 3, 4, 5]);
+        assert!(program.has_pipeline() && program.only_reads());
+    }
+
+    #[test]
+    fn statements_are_joined_where_they_travel_as_text() {
+        let of = |text: &str, protocol| {
+            let source = Source { path: "a.sql".to_owned(), text: text.to_owned() };
+            compile(&source, &mut Variables::of_pgbench(&BTreeMap::new(), &BTreeMap::new(), protocol))
+        };
+        let program = of("BEGIN\\; UPDATE t SET a = :a \\; SELECT 1 AS x \\gset p_\nEND;", Protocol::Simple).unwrap();
+        let first = &program.statements[0];
+        assert_eq!(first.prepared(driver::Dialect::MySql).0, "BEGIN; UPDATE t SET a = ? ; SELECT 1 AS x");
+        assert_eq!((first.role, first.opens, first.is_joined), (Role::Write, Some(true), true));
+        assert_eq!(first.gather, Some(Gather::Named { prefix: "p_".to_owned(), last: false }));
+        assert_eq!((program.statements[1].opens, program.joins_statements()), (Some(false), true));
+        assert_eq!(program.listing[0].text, "BEGIN; UPDATE t SET a = :a ; SELECT 1 AS x");
+        assert!(of("SELECT 1\\; SELECT 2;", Protocol::Prepared).is_err());
+        assert!(of("\\startpipeline\nSELECT 1;\n\\endpipeline", Protocol::Simple).is_err());
     }
 
     #[test]
@@ -690,8 +842,8 @@ mod tests {
         check("SELECT 1;\n\\endif", "order.sql:2:1: \\endif without its \\if");
         check("\\if true\n\\else\n\\elif true\n\\endif\nSELECT 1;", "order.sql:3:1: \\elif behind \\else");
         check("\\shell ls\nSELECT 1;", "order.sql:1:1: `\\shell` is refused");
-        check("\\startpipeline\nSELECT 1;", "order.sql:1:1: `\\startpipeline` is not built yet");
-        check("SELECT 1 \\; SELECT 2;", "order.sql:1:10: `\\;` is not built yet");
+        check("\\startpipeline\nSELECT 1;", "order.sql:1:1: \\startpipeline without its \\endpipeline");
+        check("SELECT 1 \\; SELECT 2;", "order.sql:1:10: `\\;` joins statements into one text");
         check("SELECT 'a;", "order.sql:1:8: a text without its end");
         check("-- nothing\n", "order.sql:1:1: the script has no statement");
         check("\\sleep 0.01\nSELECT 1;", "order.sql:1:8: no time to sleep");

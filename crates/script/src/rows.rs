@@ -207,8 +207,7 @@ impl Column {
     fn make(&self, row: u64, rng: &mut Rng, text: &mut String) -> Result<Made, &'static str> {
         let row_slot = self.slots.len() - 2;
         let value = |slot: usize| if slot == row_slot { Scalar::Int(row as i64) } else { self.slots[slot] };
-        let slots: Vec<Slot> =
-            (0..self.slots.len()).map(|slot| Slot { value: value(slot), text: String::new() }).collect();
+        let slots: Vec<Slot> = (0..self.slots.len()).map(|slot| Slot::new(value(slot))).collect();
         self.generator.make(&slots, rng, text)
     }
 }

@@ -48,18 +48,55 @@ impl fmt::Display for Expectation {
     }
 }
 
+/// Which variables a row fills: the one row of a result, or the `last` of any number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gather {
+    /// By column.
+    Columns { slots: Vec<usize>, last: bool },
+    /// Those that are called like the columns, behind a prefix; of the last result, or with `last` of every result.
+    Named { prefix: String, last: bool },
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct SqlStatement {
     pub pieces: Vec<Piece>,
     pub role: Role,
     pub expectations: Vec<Expectation>,
-    /// Variables that its one row fills, by column.
-    pub gset: Option<Vec<usize>>,
+    /// What becomes of its rows.
+    pub gather: Option<Gather>,
+    /// It leaves a transaction open, or none; None where it changes nothing about that.
+    pub opens: Option<bool>,
+    /// Several statements in one text.
+    pub is_joined: bool,
     pub label: Option<String>,
     pub line: usize,
+    /// Somebody has to look at its rows.
+    pub reads_values: bool,
 }
 
 impl SqlStatement {
+    /// A statement without notes and commands around it.
+    pub fn of(pieces: Vec<Piece>) -> SqlStatement {
+        let roles = roles(&pieces);
+        let mut opens = roles.iter().filter_map(|role| match role {
+            Role::Begin => Some(true),
+            Role::End => Some(false),
+            _ => None,
+        });
+        let has = |wanted| roles.contains(&wanted);
+        SqlStatement {
+            role: if has(Role::Write) { Role::Write } else { roles.first().copied().unwrap_or(Role::Other) },
+            opens: opens.next_back(),
+            is_joined: roles.len() > 1,
+            pieces,
+            expectations: Vec::new(),
+            gather: None,
+            label: None,
+            line: 1,
+            reads_values: false,
+        }
+    }
+
     /// The text as a dialect prepares it, and the variables of its parameters.
     pub fn prepared(&self, dialect: Dialect) -> (String, Vec<usize>) {
         let (mut text, mut parameters) = (String::new(), Vec::new());
@@ -81,11 +118,6 @@ impl SqlStatement {
             }
         }
         (text, parameters)
-    }
-
-    /// Whether somebody has to look at its rows.
-    pub fn reads_values(&self) -> bool {
-        self.gset.is_some() || self.expectations.iter().any(|one| matches!(one, Expectation::Value(_)))
     }
 }
 
@@ -150,10 +182,12 @@ pub enum Ending {
     TextsEnd,
 }
 
-/// One statement's text with its comments taken out, from byte `at` on; where it ended, and how.
+/// One statement's text with its comments taken out, from byte `at` on; where it ended, and how. `\;` ends it, unless
+/// it `joins` statements into one text.
 pub fn scan(
     text: &str,
     mut at: usize,
+    joins: bool,
     variable: &mut dyn FnMut(&str, usize) -> Option<usize>,
 ) -> Result<(Vec<Piece>, usize, Ending), Fault> {
     let (mut pieces, mut part) = (Vec::new(), String::new());
@@ -181,6 +215,10 @@ pub fn scan(
                     None => part.push_str(&text[at..end]),
                 }
                 at = end;
+            }
+            Stretch::Meta if joins && text[at..].starts_with("\\;") => {
+                part.push(';');
+                at += 2;
             }
             Stretch::End => break Ending::Semicolon,
             Stretch::Meta => break Ending::Meta,
@@ -230,11 +268,21 @@ pub fn name_in_quotes(text: &str, mut at: usize, known: &dyn Fn(&str) -> bool) -
     None
 }
 
+/// The names that stand behind a colon, wherever that is.
+pub fn names_after_colons(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices(':').filter_map(|(at, _)| {
+        let behind = &text[at + 1..];
+        let name = &behind[..behind.find(|c: char| !is_of_word(c)).unwrap_or(behind.len())];
+        let is_name = name.starts_with(|c: char| is_of_word(c) && !c.is_ascii_digit());
+        (is_name && !text[..at].ends_with(':')).then_some(name)
+    })
+}
+
 /// The statements of plain SQL: for files without variables and commands.
 pub fn plain(text: &str) -> Result<Vec<String>, Fault> {
     let (mut statements, mut at) = (Vec::new(), 0);
     while at < text.len() {
-        let (pieces, end, ending) = scan(text, at, &mut |_, _| None)?;
+        let (pieces, end, ending) = scan(text, at, false, &mut |_, _| None)?;
         if ending == Ending::Meta {
             return Err(Fault::new(end, "a command in a file of plain SQL", "expected SQL alone"));
         }
@@ -271,9 +319,27 @@ fn words(sql: &str) -> Vec<(usize, usize, u32)> {
     found
 }
 
-pub fn role(pieces: &[Piece]) -> Role {
+/// What each statement of a text does.
+fn roles(pieces: &[Piece]) -> Vec<Role> {
     let text: String = pieces.iter().map(|piece| if let Piece::Text(text) = piece { text } else { "?" }).collect();
-    let words = words(&text);
+    let (mut roles, mut from) = (Vec::new(), 0);
+    while from < text.len() {
+        let mut at = from;
+        while at < text.len() {
+            at = match stretch(&text, at) {
+                Ok(Stretch::Verbatim(end) | Stretch::Comment(end) | Stretch::Variable(end)) => end,
+                Ok(Stretch::Meta) => at + 1,
+                Ok(Stretch::End) | Err(_) => break,
+            };
+        }
+        roles.push(role(&text[from..at]));
+        from = at + 1;
+    }
+    roles
+}
+
+pub fn role(text: &str) -> Role {
+    let words = words(text);
     let word = |at: usize| words.get(at).map(|(start, end, _)| text[*start..*end].to_ascii_uppercase());
     let changes = ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"];
     let has_change = || (0..words.len()).filter_map(word).any(|word| changes.contains(&word.as_str()));
@@ -361,9 +427,8 @@ mod tests {
                 names.len() - 1
             }))
         };
-        let (pieces, end, ending) = scan(text, 0, &mut variable).unwrap();
-        let role = role(&pieces);
-        (SqlStatement { pieces, role, expectations: Vec::new(), gset: None, label: None, line: 1 }, end, ending)
+        let (pieces, end, ending) = scan(text, 0, false, &mut variable).unwrap();
+        (SqlStatement::of(pieces), end, ending)
     }
 
     #[test]
@@ -397,7 +462,7 @@ mod tests {
         let (_, end, ending) = scanned("SELECT 1 AS a \\gset");
         assert_eq!((end, ending), (14, Ending::Meta));
         assert_eq!(scanned("SELECT 1").2, Ending::TextsEnd);
-        let fault = |text: &str| scan(text, 0, &mut |_, _| None).unwrap_err();
+        let fault = |text: &str| scan(text, 0, false, &mut |_, _| None).unwrap_err();
         assert_eq!((fault("SELECT 'a").at, fault("SELECT /* a").at, fault("SELECT $x$ $y$").at), (7, 7, 7));
     }
 

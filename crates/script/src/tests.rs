@@ -65,6 +65,7 @@ fn slot(script: &Script) -> Slot {
         policy: Arc::new(ErrorPolicy::default()),
         gauge: None,
         giver: None,
+        ledger: None,
     }
 }
 
@@ -171,7 +172,7 @@ fn run(script: Script, transactions: u64) -> Ran {
     }
     let connection = AnyConnection::connect(Dialect::Sqlite, &endpoint, &login, limit).unwrap();
     let slot = slot(&script);
-    let mut client = ScriptClient::new(Arc::new(script.clone()), connection, &slot).unwrap();
+    let mut client = ScriptClient::new(script.clone(), connection, &slot).unwrap();
     let mut attempt = Attempt::default();
     let outcomes = (0..transactions)
         .map(|number| complete(client.attempt(Turn { series: 0, number, retry: 0 }, &mut attempt)).unwrap())

@@ -14,7 +14,7 @@ use load::{
 
 use crate::client::ScriptClient;
 use crate::program::Op;
-use crate::statement::{Expectation, Piece, Role, SqlStatement, first_word, role};
+use crate::statement::{Expectation, Role, SqlStatement, first_word, role};
 use crate::workload::{Script, Transaction};
 
 /// MySQL's warning that a rolled back transaction changed a table without transactions.
@@ -38,7 +38,7 @@ impl Script {
         input_seed: u64,
     ) -> Result<TriedTransaction, Error> {
         let dialect = connection.dialect();
-        let alone = Arc::new(Script { transactions: vec![transaction.clone()], ..self.clone() });
+        let alone = Script { transactions: vec![transaction.clone()].into(), ..self.clone() };
         let slot = only_slot(&alone, dialect, input_seed);
         let mut tried = TriedTransaction {
             name: transaction.name.clone(),
@@ -46,7 +46,7 @@ impl Script {
             failure: None,
             lasting: Vec::new(),
         };
-        match ScriptClient::new(Arc::clone(&alone), Undoing::new(connection), &slot) {
+        match ScriptClient::new(alone.clone(), Undoing::new(connection), &slot) {
             Err(Error::Refused { code, message }) => tried.failure = Some(format!("server error {code}: {message}")),
             Err(error) => return Err(error),
             Ok(mut client) => {
@@ -80,7 +80,7 @@ impl Script {
             Some(Op::Run(statement)) => {
                 let statement = &program.statements[*statement];
                 let expected = statement.expectations.iter().map(Expectation::to_string);
-                let gset = statement.gset.iter().map(|_| "\\gset takes 1 row".to_owned());
+                let gset = statement.gather.iter().map(|_| "\\gset takes 1 row".to_owned());
                 let expected = expected.chain(gset).collect::<Vec<_>>().join(", ");
                 let rows = if seen.rows == 1 { "1 row".to_owned() } else { format!("{} rows", seen.rows) };
                 let changed = if seen.matched > 0 { format!(", {} changed", seen.matched) } else { String::new() };
@@ -109,6 +109,7 @@ fn only_slot(script: &Script, dialect: Dialect, input_seed: u64) -> Slot {
         policy: Arc::new(ErrorPolicy::default()),
         gauge: None,
         giver: None,
+        ledger: None,
     }
 }
 
@@ -200,7 +201,7 @@ fn effect(sql: &str, dialect: Dialect) -> Effect {
     const OF_SESSION: [&str; 9] =
         ["SET", "RESET", "USE", "SAVEPOINT", "RELEASE", "ROLLBACK", "EXPLAIN", "DESCRIBE", "PRAGMA"];
     let first = first_word(sql);
-    match role(&[Piece::Text(sql.to_owned())]) {
+    match role(sql) {
         Role::Begin => Effect::Opens,
         Role::End => Effect::RollsBack,
         Role::Read | Role::Write => Effect::Undone,
@@ -212,7 +213,7 @@ fn effect(sql: &str, dialect: Dialect) -> Effect {
 
 /// COMMIT and its other words, but not ROLLBACK.
 fn commits(sql: &str) -> bool {
-    role(&[Piece::Text(sql.to_owned())]) == Role::End && first_word(sql) != "ROLLBACK"
+    role(sql) == Role::End && first_word(sql) != "ROLLBACK"
 }
 
 impl<C: Connection> Connection for Undoing<C> {
@@ -265,5 +266,18 @@ impl<C: Connection> Connection for Undoing<C> {
             return Ok(Answer::default());
         }
         self.connection.query_into(sql, rows).await
+    }
+
+    fn queue(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<(), Error> {
+        let sql = self.texts[&statement.number()].clone();
+        if complete(self.admit(&sql))? { self.connection.queue(statement, parameters) } else { Ok(()) }
+    }
+
+    async fn send_queued(&mut self) -> Result<Answer, Error> {
+        self.connection.send_queued().await
+    }
+
+    fn drop_queued(&mut self) {
+        self.connection.drop_queued();
     }
 }

@@ -53,9 +53,14 @@ pub enum Check {
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     pub protocol: Protocol,
-    /// A value or an answer that is not what it has to be ends the client, as in pgbench.
-    pub aborts: bool,
-    pub transactions: Vec<Transaction>,
+    /// As in pgbench, a value or an answer that is not what it has to be ends the client, and variables keep their
+    /// values from one transaction of a client to the next.
+    pub by_pgbench: bool,
+    /// Of all variables, and the values that were given as text; both for scripts that follow pgbench.
+    pub names: Arc<[String]>,
+    pub texts: Arc<[(usize, String)]>,
+    /// Shared by all clients.
+    pub transactions: Arc<[Transaction]>,
     pub default_seed: Option<i64>,
     pub setup: Vec<PlainSql>,
     pub after_load: Vec<PlainSql>,
@@ -129,7 +134,7 @@ impl Script {
             let (program, path) = (transaction.program(dialect).program, transaction.path(dialect));
             let site = move |(op, line): (&Op, &usize)| {
                 let label = match op {
-                    Op::Run(statement) => program.statements[*statement].label.as_deref(),
+                    Op::Run(statement) | Op::Queue(statement) => program.statements[*statement].label.as_deref(),
                     _ => None,
                 };
                 format!("{path}:{line}{}", label.map_or(String::new(), |label| format!(" ({label})")))
@@ -165,6 +170,17 @@ impl Script {
 
     fn has_notes(&self) -> bool {
         self.programs().any(|program| program.statements.iter().any(|statement| !statement.expectations.is_empty()))
+    }
+
+    /// Fails where a transaction ends by a word that MySQL lacks.
+    fn no_end(&self) -> Result<(), String> {
+        let ends = |one: &Transaction| {
+            let program = one.program(Dialect::MySql);
+            let end = program.statements.iter().find(|one| first_word(&one.prepared(Dialect::MySql).0) == "END");
+            let path = one.path(Dialect::MySql);
+            end.map(|end| format!("{path}:{}: END does not commit in MySQL; write COMMIT", end.line))
+        };
+        self.transactions.iter().find_map(ends).map_or(Ok(()), Err)
     }
 
     /// Of all files, each once: a text may serve several dialects.
@@ -209,7 +225,7 @@ impl Workload for Script {
             title: one.name.clone().into(),
             p90_limit_s: None,
         };
-        let reads_values = |program: &Program| program.statements.iter().any(|one| one.reads_values());
+        let reads_values = |program: &Program| program.statements.iter().any(|one| one.reads_values);
         let mut notes = Vec::new();
         if !self.has_notes() && self.checks.is_empty() {
             notes.push(
@@ -261,22 +277,12 @@ impl Workload for Script {
     }
 
     fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let client = ScriptClient::new(Arc::new(self.clone()), connection, &slot)?;
+        let client = ScriptClient::new(self.clone(), connection, &slot)?;
         Ok(slot.drive(client))
     }
 
     fn runs_once(&self) -> Option<&dyn RunsOnce> {
         Some(self)
-    }
-
-    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
-        let ends = |one: &Transaction| {
-            let program = one.program(dialect);
-            let end = program.statements.iter().find(|one| first_word(&one.prepared(dialect).0) == "END");
-            end.map(|end| format!("{}:{}: END does not commit in MySQL; write COMMIT", one.path(dialect), end.line))
-        };
-        let ends = self.transactions.iter().find_map(ends).filter(|_| dialect == Dialect::MySql);
-        ends.map_or(Ok(()), Err)
     }
 
     fn timed_statements(&self, dialect: Dialect) -> Vec<String> {
@@ -311,6 +317,20 @@ impl Workload for Script {
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         let drops = statements(&self.teardown, admin.dialect()).map(|sql| (sql.clone(), sql.clone()));
         Ok(drops.collect())
+    }
+
+    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
+        let has = |is: fn(&Program) -> bool| self.transactions.iter().any(|one| is(&one.program(dialect)));
+        match dialect {
+            Dialect::MySql | Dialect::Sqlite if has(Program::has_pipeline) => {
+                Err("\\startpipeline is PostgreSQL's: no other server has pipelines".to_owned())
+            }
+            Dialect::Sqlite if has(Program::joins_statements) => {
+                Err("`\\;` is not SQLite's: it runs one statement at a time".to_owned())
+            }
+            Dialect::MySql => self.no_end(),
+            _ => Ok(()),
+        }
     }
 
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {

@@ -4,7 +4,7 @@
 #[path = "../../driver/tests/counting/mod.rs"]
 mod counting;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use driver::{
     complete,
 };
 use load::{
-    Attempt, Client, ErrorPolicy, MonotonicClock, OptionValue, Outcome, Pacer, Recorder, Slot, Timeline, Turn, Window,
-    drive,
+    Attempt, Client, Clock, ErrorPolicy, MonotonicClock, OptionValue, Outcome, Pacer, Recorder, Slot, StatementTally,
+    Timeline, Turn, Window, drive,
 };
 use script::pgbench::{File, Pgbench, PgbenchTables, Protocol, Rules};
 
@@ -31,6 +31,10 @@ fn options(script: &str, connect: &str) -> BTreeMap<String, OptionValue> {
 }
 
 fn slot(timeline: Timeline, policy: ErrorPolicy) -> Slot {
+    slot_with(MonotonicClock::sleeping(), timeline, policy)
+}
+
+fn slot_with<K>(clock: K, timeline: Timeline, policy: ErrorPolicy) -> Slot<K> {
     timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
     Slot {
         client: 3,
@@ -39,11 +43,12 @@ fn slot(timeline: Timeline, policy: ErrorPolicy) -> Slot {
         data_seed: 1,
         timeline: Arc::new(timeline),
         recorder: Rc::new(RefCell::new(Recorder::new(1, false))),
-        clock: MonotonicClock::sleeping(),
+        clock,
         pacer: Pacer::Closed,
         policy: Arc::new(policy),
         gauge: None,
         giver: None,
+        ledger: None,
     }
 }
 
@@ -107,7 +112,9 @@ fn allocated_by(shown: &str, mut client: impl Client, slot: &Slot) {
     run(200..1_000);
     assert_eq!(allocations() - before, 0, "allocations in 800 transactions of {shown}");
     let recorder = slot.recorder.borrow();
-    assert!(recorder.tally.statements.iter().all(|one| one.count == 1_000 && one.latency.count() == 1_000), "{shown}");
+    // Statements of a pipeline have no time of their own.
+    let is_whole = |one: &StatementTally| one.count == 1_000 && [0, 1_000].contains(&one.latency.count());
+    assert!(recorder.tally.statements.iter().all(is_whole), "{shown}");
 }
 
 #[test]
@@ -145,9 +152,16 @@ fn no_protocol_of_pgbench_allocates() {
         let mut connection =
             AnyConnection::connect(dialect, &server.endpoint(), &login, Duration::from_secs(5)).unwrap();
         connection.block().unwrap();
-        let text = format!("{VALUES}{STATEMENTS}SELECT ':a', :unknown;\n");
+        let more = match (protocol, dialect) {
+            (Protocol::Simple, _) => "SELECT 1\\; SELECT id FROM own\\; SELECT 2 AS two \\aset q_\n",
+            (_, Dialect::MySql) => "",
+            _ => "\\startpipeline\nBEGIN;\nSELECT :a, :b;\nUPDATE own SET v = :c;\nEND;\n\\endpipeline\n",
+        };
+        let read = "SELECT id FROM own \\aset\nSELECT :id;\n";
+        let text = format!("{VALUES}{STATEMENTS}SELECT ':a', :unknown;\n{more}{read}");
         let file = File { title: "a.sql".to_owned(), text, weight: 1, is_builtin: false };
-        let rules = Rules { protocol, by_pgbench: true, ..Rules::default() };
+        // Several tries, so that variables are kept for another.
+        let rules = Rules { protocol, by_pgbench: true, max_tries: 3, ..Rules::default() };
         let scripts = Pgbench::new(&[file], PgbenchTables::new(1), &rules).unwrap();
         let slot = slot(Timeline::default(), ErrorPolicy::default());
         let client = scripts.client_on(connection, &slot).unwrap();
@@ -273,4 +287,38 @@ fn an_error_that_ends_its_transaction_counts_as_a_failed_call() {
     let statement = &tally.statements[0];
     assert_eq!((tally.committed, tally.failed), (19, 1));
     assert_eq!((statement.count, statement.retries, statement.failed), (19, 0, 1));
+}
+
+/// Counts how often it is read.
+#[derive(Clone)]
+struct CountedClock(Rc<Cell<u64>>);
+
+impl Clock for CountedClock {
+    fn now_ns(&self) -> u64 {
+        self.0.set(self.0.get() + 1);
+        self.0.get() * 1_000
+    }
+
+    async fn wait_until(&self, due_ns: u64) -> u64 {
+        due_ns
+    }
+}
+
+#[test]
+fn one_reading_of_the_clock_ends_a_statement_and_begins_the_next() {
+    for (script, readings) in [
+        ("\\set id random(1, 9)\nSELECT :id;", 1 + 20),
+        ("\\set id random(1, 9)\nSELECT :id;\n\\set b :id + 1\nSELECT :b;", 1 + 40),
+        // What takes time behind the last statement belongs to the transaction.
+        ("SELECT 1;\n\\sleep 1 us", 1 + 40),
+    ] {
+        let timeline = Timeline::default();
+        timeline.limit(20);
+        let clock = CountedClock(Rc::default());
+        let mut slot = slot_with(clock.clone(), timeline, ErrorPolicy::default());
+        let connection = Answering::new(Dialect::MySql);
+        let mut client = script::client_on(&options(script, "SELECT 1"), connection, &slot).unwrap();
+        complete(drive(&mut client, &mut slot)).unwrap();
+        assert_eq!((clock.0.get(), slot.recorder.take().tally.committed), (readings, 20), "{script}");
+    }
 }

@@ -12,9 +12,13 @@ use super::{Trial, dataset, target_tables};
 use crate::observe::Subject;
 use engine::{
     self, Effective, Engine, Installation, Monitor, Observe, Purpose, Server, Snapshot, StartOptions, UserServer,
-    WorkFolder, apply_page_cache, resident_fraction, weaker_class,
+    Volume, WorkFolder, apply_page_cache, resident_fraction, weaker_class,
 };
 use record::format::BuildRecord;
+
+/// Room of a file system of its own: what is not written takes none of the disk's.
+const VOLUME_BYTES_MIN: u64 = 8 << 30;
+const VOLUME_GROWTH: u64 = 4;
 
 /// Where a trial takes place.
 pub enum Environment<'a> {
@@ -41,13 +45,16 @@ pub enum DataFolder {
     OtherPath,
     /// Of the candidate in a duet, whose server runs beside another one; its name is as long as the usual one.
     Beside,
+    /// On a file system of its own, which can crash.
+    OnVolume,
 }
 
 impl DataFolder {
-    const ALL: [DataFolder; 3] = [DataFolder::Usual, DataFolder::OtherPath, DataFolder::Beside];
+    const ALL: [DataFolder; 4] = [DataFolder::Usual, DataFolder::OtherPath, DataFolder::Beside, DataFolder::OnVolume];
 
     fn name(self) -> &'static str {
         match self {
+            DataFolder::OnVolume => "data",
             DataFolder::Usual => "data",
             DataFolder::OtherPath => "data-of-the-twin",
             DataFolder::Beside => "pair",
@@ -55,7 +62,9 @@ impl DataFolder {
     }
 
     fn path(self, work: &WorkFolder) -> PathBuf {
-        work.path().join(self.name())
+        let folder =
+            if self == DataFolder::OnVolume { Volume::mount_point(work.path()) } else { work.path().to_owned() };
+        folder.join(self.name())
     }
 }
 
@@ -98,6 +107,14 @@ impl<'a> Environment<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// The file system of data that lie on one of their own, empty.
+    pub(super) fn volume(&self) -> Result<Option<Volume>> {
+        let Environment::Managed { work, snapshot, data_folder: DataFolder::OnVolume, .. } = self else {
+            return Ok(None);
+        };
+        Volume::make(work.path(), VOLUME_BYTES_MIN.max(VOLUME_GROWTH * snapshot.bytes)).map(Some)
     }
 
     /// As [`Environment::restore`], where nothing is measured.

@@ -10,6 +10,7 @@ mod crash;
 pub mod dataset;
 mod deferred_log;
 mod deferred_work;
+pub mod durability;
 mod environment;
 pub mod generator_limit;
 pub mod host;

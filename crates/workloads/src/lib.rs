@@ -1,9 +1,10 @@
-//! The workloads: sysbench's OLTP family, the TPC-C-derived one, sql-bench, the user's own SQL, and pgbench's
-//! builtin scripts.
+//! The workloads: sysbench's OLTP family, the TPC-C-derived one, sql-bench, the ledger of crash experiments, the
+//! user's own SQL, and pgbench's builtin scripts.
 //!
 //! Each is schema, data, transactions and checks behind the traits of `load`. The list [`WORKLOADS`] drives
 //! `dbduel list`, the experiment file's keys and the reference documentation.
 
+mod ledger;
 mod oltp;
 mod sections;
 mod sqlbench;
@@ -31,6 +32,7 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     oltp::classic::CLASSIC,
     tpcc::TPCC,
     sqlbench::SQL_BENCH,
+    ledger::LEDGER,
     script::SCRIPT,
     script::pgbench::TPCB_LIKE,
     script::pgbench::SIMPLE_UPDATE,

@@ -1,6 +1,5 @@
 //! Expressions, hashes and permutations by the real pgbench and by us.
 
-use std::collections::VecDeque;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -10,10 +9,13 @@ use super::generator::Generator;
 use super::program::Pgbench;
 
 const TABLE: &str = "crates/script/src/pgbench/expressions.tsv";
-/// Clients that evaluate side by side: one that meets an error is aborted, and the others go on.
-const CLIENTS: usize = 40;
-/// Expressions of one client in one run.
-const CHUNK: usize = 50;
+/// Clients that each meet one error: it aborts them.
+const CLIENTS: usize = 100;
+/// Expressions of one script: pgbench looks for line numbers from its beginning, for each command.
+const CHUNK: usize = 1_000;
+/// Errors take a client each, so that no more of them are compared: one of twenty expressions, and at most this many.
+const ERRORS_MAX: usize = 20_000;
+const ERRORS_SHARE: usize = 20;
 /// As many differences are printed.
 const SHOWN_MAX: usize = 20;
 
@@ -73,14 +75,25 @@ pub fn bless(pgbench: &Pgbench, root: &Path) -> Result<()> {
 /// The table of the unit test, by the pgbench of this machine and by us.
 pub fn table(pgbench: &Pgbench, root: &Path) -> Result<usize> {
     let table = std::fs::read_to_string(root.join(TABLE))?;
+    let split = |line| str::split_once(line, '\t').context("a line of the table has a tab");
+    let lines = table.lines().map(split).collect::<Result<Vec<_>>>()?;
+    // A syntax error ends pgbench before it connects; all others go in one script, and those with errors side by side.
+    let (syntax, others): (Vec<_>, Vec<_>) = lines.iter().partition(|(_, stored)| stored.starts_with("syntax: "));
+    let (errors, values): (Vec<_>, Vec<_>) = others.into_iter().partition(|(_, stored)| is_error(stored));
+    let expressions =
+        |of: &[(&str, &str)]| of.iter().map(|(expression, _)| (*expression).to_owned()).collect::<Vec<_>>();
+    let mut theirs = in_a_row(pgbench, &expressions(&values))?;
+    theirs.extend(side_by_side(pgbench, &expressions(&errors))?);
+    for (expression, _) in &syntax {
+        theirs.push(alone(pgbench, expression)?);
+    }
     let mut differences = Vec::new();
-    for line in table.lines() {
-        let (expression, stored) = line.split_once('\t').context("a line of the table has a tab")?;
-        let (theirs, ours) = (alone(pgbench, expression)?, ours(expression));
+    for ((expression, stored), theirs) in values.iter().chain(&errors).chain(&syntax).zip(&theirs) {
+        let ours = ours(expression);
         if theirs != stored {
             differences.push(format!("{expression}: {stored} in the table, {theirs} by pgbench"));
         }
-        if !is_same(&theirs, &ours) {
+        if !is_same(theirs, &ours) {
             differences.push(format!("{expression}: {theirs} by pgbench, {ours} by us"));
         }
     }
@@ -90,16 +103,28 @@ pub fn table(pgbench: &Pgbench, root: &Path) -> Result<usize> {
 /// Expressions from a generator, whose types mostly fit.
 pub fn random(pgbench: &Pgbench, seed: u64, count: usize) -> Result<usize> {
     let mut generator = Generator::new(seed);
-    let expressions: Vec<String> = (0..count).map(|_| generator.expression()).collect();
-    let theirs = evaluate_all(pgbench, &expressions)?;
-    let errors = theirs.iter().filter(|one| is_error(one)).count();
-    let pairs = expressions.iter().zip(&theirs).map(|(expression, theirs)| (expression, theirs, ours(expression)));
-    let differences: Vec<String> = pairs
+    let errors_max = (count / ERRORS_SHARE).min(ERRORS_MAX);
+    let (mut values, mut errors) = (Vec::new(), Vec::new());
+    while values.len() + errors.len() < count {
+        let expression = generator.expression();
+        match is_error(&ours(&expression)) {
+            false => values.push(expression),
+            true if errors.len() < errors_max => errors.push(expression),
+            true => {}
+        }
+    }
+    let mut differences = differences(&values, &in_a_row(pgbench, &values)?);
+    differences.extend(self::differences(&errors, &side_by_side(pgbench, &errors)?));
+    Ok(print(&format!("random expressions, {} of them errors", errors.len()), count, &differences))
+}
+
+fn differences(expressions: &[String], theirs: &[String]) -> Vec<String> {
+    let pairs = expressions.iter().zip(theirs).map(|(expression, theirs)| (expression, theirs, ours(expression)));
+    pairs
         // Of two errors in one expression we may meet the other first, since constants are folded.
         .filter(|(_, theirs, ours)| !(is_same(theirs, ours) || is_error(theirs) && is_error(ours)))
         .map(|(expression, theirs, ours)| format!("{expression}: {theirs} by pgbench, {ours} by us"))
-        .collect();
-    Ok(print(&format!("random expressions, {errors} of them errors"), count, &differences))
+        .collect()
 }
 
 /// Hashes and permutations of random values, seeds and sizes.
@@ -130,23 +155,36 @@ pub fn hashes(pgbench: &Pgbench, seed: u64, count: u64) -> Result<usize> {
     Ok(print("values hashed twice and permuted", count as usize, &differences))
 }
 
-/// Evaluates all of them, a chunk for each client in each run. A client that is aborted goes on behind its error in
-/// the next run.
-fn evaluate_all(pgbench: &Pgbench, expressions: &[String]) -> Result<Vec<String>> {
-    let mut found = vec![String::new(); expressions.len()];
-    let share = expressions.len().div_ceil(CLIENTS).max(1);
-    let mut left: Vec<VecDeque<usize>> =
-        (0..expressions.len()).collect::<Vec<_>>().chunks(share).map(|chunk| chunk.iter().copied().collect()).collect();
-    while left.iter().any(|queue| !queue.is_empty()) {
-        let (script, commands) = side_by_side(expressions, &left);
-        let errors = run_once(pgbench, &script, left.len())?;
+/// Evaluates expressions by one client. One that has an error aborts it, and the next run begins behind it.
+fn in_a_row(pgbench: &Pgbench, expressions: &[String]) -> Result<Vec<String>> {
+    let mut found: Vec<String> = Vec::with_capacity(expressions.len());
+    while found.len() < expressions.len() {
+        let chunk = &expressions[found.len()..expressions.len().min(found.len() + CHUNK)];
+        let script: String = chunk.iter().map(|expression| format!("\\set x debug({expression})\n")).collect();
+        let commands: Vec<Option<usize>> = (0..chunk.len()).map(Some).collect();
+        let errors = run_once(pgbench, &script, 1)?;
         let done = read_values(&errors, &commands)?;
         ensure!(!done.is_empty(), "pgbench evaluated nothing: {errors}");
-        for (at, value) in done {
+        found.extend(done.into_iter().map(|(_, value)| value));
+    }
+    Ok(found)
+}
+
+/// Evaluates expressions by a client each: an error ends its client, and the others go on.
+fn side_by_side(pgbench: &Pgbench, expressions: &[String]) -> Result<Vec<String>> {
+    let mut found = vec![String::new(); expressions.len()];
+    for (number, chunk) in expressions.chunks(CLIENTS).enumerate() {
+        let (mut script, mut commands) = (String::new(), Vec::new());
+        for (client, expression) in chunk.iter().enumerate() {
+            script += &format!("\\if :client_id = {client}\n\\set x debug({expression})\n\\endif\n");
+            commands.extend([None, Some(number * CLIENTS + client), None]);
+        }
+        let errors = run_once(pgbench, &script, chunk.len())?;
+        for (at, value) in read_values(&errors, &commands)? {
             found[at] = value;
-            left.iter_mut().for_each(|queue| queue.retain(|one| *one != at));
         }
     }
+    ensure!(found.iter().all(|value| !value.is_empty()), "pgbench left out expressions");
     Ok(found)
 }
 
@@ -156,22 +194,6 @@ fn run_once(pgbench: &Pgbench, script: &str, clients: usize) -> Result<String> {
     let words: Vec<&str> = words.chain(variables.iter().map(String::as_str)).collect();
     let output = pgbench.run(Some(script), &words)?;
     Ok(String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-/// A script in which each client evaluates its next chunk; by command, which expression that is.
-fn side_by_side(expressions: &[String], left: &[VecDeque<usize>]) -> (String, Vec<Option<usize>>) {
-    let (mut script, mut commands) = (String::new(), Vec::new());
-    for (client, queue) in left.iter().enumerate() {
-        script += &format!("\\if :client_id = {client}\n");
-        commands.push(None);
-        for at in queue.iter().take(CHUNK) {
-            script += &format!("\\set x debug({})\n", expressions[*at]);
-            commands.push(Some(*at));
-        }
-        script += "\\endif\n";
-        commands.push(None);
-    }
-    (script, commands)
 }
 
 /// Expressions with their values; errors stand in the line before the client that they aborted.

@@ -4,13 +4,13 @@ use ::report::pgbench::{
     Command, Connections, Counts, Figures, Lag, Latency, Length, Limit, ScriptFigures, Show, Spread,
 };
 use driver::{Admin, Dialect};
-use load::Tally;
+use load::{ErrorCounts, KindTally, Tally};
 use script::pgbench::{Listed, Pgbench};
 
 use super::Job;
 
 /// SQLSTATE of a deadlock; every other failure that may be tried again is one of serialization.
-const DEADLOCKS: [&str; 2] = ["40P01", "1213"];
+pub const DEADLOCKS: [&str; 2] = ["40P01", "1213"];
 
 /// A run that has ended, one way or another.
 pub struct Run<'a> {
@@ -20,8 +20,6 @@ pub struct Run<'a> {
     pub scale: u64,
     pub partitions: Option<(String, u64)>,
     pub connect_ms: f64,
-    /// Transactions that ended their client, which are no failures in pgbench's sense.
-    pub aborted: u64,
 }
 
 impl Run<'_> {
@@ -31,7 +29,7 @@ impl Run<'_> {
         let total = self.total();
         let ended = (total.committed + total.failed()).max(1);
         let is_measured = request.rate.is_some() || request.progress.is_some() || request.limit_ms.is_some();
-        let latencies = tally.response.latencies_ms();
+        let latencies = without(&tally.response.latencies_ms(), &tally.unanswered.latencies_ms());
         Figures {
             program: format!("dbduel {}, layout of pgbench 15", env!("CARGO_PKG_VERSION")),
             scripts: self.scripts(seconds),
@@ -51,12 +49,16 @@ impl Run<'_> {
                 false => Latency::Derived { average_ms: seconds * 1e3 * f64::from(request.clients) / ended as f64 },
             },
             limit: request.limit_ms.map(|ms| Limit { ms, above: above(&latencies, ms) }),
-            // What arrivals waited for is the part of the response that is no service.
             lag: request.rate.map(|_| Lag {
-                average_ms: (tally.response.mean_ms() - tally.service.mean_ms()).max(0.0),
-                max_ms: None,
+                average_ms: tally.lag_ns as f64 / 1e6 / ended as f64,
+                max_ms: Some(tally.lag_ns_max as f64 / 1e6),
             }),
-            connections: Connections::Initial { ms: self.connect_ms },
+            connections: match request.connect_each {
+                true => {
+                    Connections::Each { average_ms: tally.connect_ns as f64 / 1e6 / tally.reconnects.max(1) as f64 }
+                }
+                false => Connections::Initial { ms: self.connect_ms },
+            },
             tps: if seconds > 0.0 { total.committed as f64 / seconds } else { 0.0 },
             show: Show { failures_by_kind: request.failures_detailed, commands: request.per_command },
         }
@@ -64,21 +66,27 @@ impl Run<'_> {
 
     fn total(&self) -> Counts {
         let tally = self.tally;
-        let errors = |wanted: &dyn Fn(&str) -> bool| -> u64 {
-            tally.errors.iter().filter(|(code, _)| wanted(code)).map(|(_, count)| count).sum()
-        };
-        let deadlocks = errors(&|code| DEADLOCKS.contains(&code));
-        // Errors are counted by try; those that failed their transaction have the same shares.
-        let all = errors(&|_| true).max(1);
-        let failed = tally.failed.saturating_sub(self.aborted);
-        let deadlock_failures = (failed as f64 * deadlocks as f64 / all as f64).round() as u64;
+        let deadlock_failures = deadlocks(&tally.failures);
         Counts {
             committed: tally.committed,
-            serialization_failures: failed - deadlock_failures,
+            serialization_failures: tally.failed - deadlock_failures.min(tally.failed),
             deadlock_failures,
             retried: tally.retried,
             retries: tally.retries - tally.failed.min(tally.retries),
             skipped: tally.skipped,
+        }
+    }
+
+    /// Those of one of several scripts; which one a skipped transaction would have run is not drawn.
+    fn of_kind(kind: &KindTally) -> Counts {
+        let deadlock_failures = deadlocks(&kind.failures);
+        Counts {
+            committed: kind.committed,
+            serialization_failures: kind.failed - deadlock_failures.min(kind.failed),
+            deadlock_failures,
+            retried: kind.retried,
+            retries: kind.retries - kind.failed.min(kind.retries),
+            skipped: 0,
         }
     }
 
@@ -87,12 +95,12 @@ impl Run<'_> {
         let files = self.job.request.files.iter().zip(listed).enumerate();
         let script = |(at, (file, listed)): (usize, (&script::pgbench::File, Vec<Listed>))| {
             let kind = self.tally.kinds.get(at);
-            let committed = kind.map_or(self.tally.committed, |kind| kind.committed);
-            let failed = kind.map_or(0, |kind| kind.failed).min(self.tally.failed.saturating_sub(self.aborted));
+            let counts = kind.map_or_else(|| self.total(), Self::of_kind);
+            let committed = counts.committed;
             ScriptFigures {
                 title: file.title.clone(),
                 weight: file.weight,
-                counts: Counts { committed, serialization_failures: failed, ..Counts::default() },
+                counts,
                 latency: kind.and_then(|kind| spread(&kind.response.latencies_ms())),
                 tps: if seconds > 0.0 { committed as f64 / seconds } else { 0.0 },
                 commands: listed.into_iter().map(|one| self.command(one)).collect(),
@@ -111,6 +119,20 @@ impl Run<'_> {
             retries: tally.map_or(0, |tally| tally.retries),
         }
     }
+}
+
+/// Transactions that failed by a deadlock.
+fn deadlocks(failures: &ErrorCounts) -> u64 {
+    failures.iter().filter(|(code, _)| DEADLOCKS.contains(&code.as_str())).map(|(_, count)| count).sum()
+}
+
+/// Values with their counts, without those of transactions that were skipped.
+fn without(all: &[(f64, u64)], skipped: &[(f64, u64)]) -> Vec<(f64, u64)> {
+    let left = |(ms, count): &(f64, u64)| {
+        let out: u64 = skipped.iter().filter(|(skipped, _)| skipped == ms).map(|(_, count)| count).sum();
+        (*ms, count.saturating_sub(out))
+    };
+    all.iter().map(left).filter(|(_, count)| *count > 0).collect()
 }
 
 /// Mean and standard deviation of values with their counts.
@@ -154,6 +176,7 @@ mod tests {
         assert_eq!(spread(&[]), None);
         assert_eq!(spread(&[(2.0, 3)]), Some(Spread { average_ms: 2.0, stddev_ms: 0.0 }));
         assert_eq!(spread(&[(1.0, 2), (3.0, 2)]), Some(Spread { average_ms: 2.0, stddev_ms: 1.0 }));
+        assert_eq!(without(&[(1.0, 2), (3.0, 5)], &[(1.0, 2), (3.0, 1)]), [(3.0, 4)]);
         assert_eq!(above(&[(1.0, 2), (3.0, 5)], 2.5), 5);
     }
 }

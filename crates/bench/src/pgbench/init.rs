@@ -23,6 +23,9 @@ pub fn init(job: &Job) -> Result<u8, Failure> {
         vacuum: init.vacuum,
         primary_keys: init.primary_keys,
         foreign_keys: init.foreign_keys,
+        partitions: init.partitions,
+        tablespace: init.tablespace.clone(),
+        index_tablespace: init.index_tablespace.clone(),
         ..PgbenchTables::new(job.request.scale.unwrap_or(1))
     };
     let files = [BUILTINS[0].file()];
@@ -61,6 +64,9 @@ fn expect_honoured(init: &Init, dialect: Dialect) -> Result<(), String> {
         (init.fillfactor != 100, "--fillfactor"),
         (init.unlogged, "--unlogged-tables"),
         (init.foreign_keys, "--foreign-keys"),
+        (init.partitions.is_some(), "--partitions"),
+        (init.tablespace.is_some(), "--tablespace"),
+        (init.index_tablespace.is_some(), "--index-tablespace"),
     ];
     match asked.iter().find(|(asked, _)| *asked) {
         Some((_, name)) => Err(format!("{name}: only PostgreSQL has it here\n  next: leave it out")),

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use experiment::TargetUrl;
 use record::plain_file;
-use script::pgbench::{BUILTINS, Builtin, File, Protocol};
+use script::pgbench::{BUILTINS, Builtin, File, Partitions, Protocol};
 
 use super::words::{Spelling, Word, take_apart};
 
 /// What pgbench's own limits are.
 const WEIGHT_MAX: u64 = 2_147_483_647;
 const CLIENTS_MAX: u64 = 65_536;
+const PARTITIONS_MAX: u64 = 65_536;
 
 pub enum Asked {
     Help,
@@ -39,7 +40,10 @@ pub struct Request {
     pub no_vacuum: bool,
     pub vacuum_all: bool,
     pub max_tries: u64,
+    /// A connection for each transaction.
+    pub connect_each: bool,
     pub failures_detailed: bool,
+    pub log: Option<Logging>,
     pub seed: Option<u64>,
     pub target: Option<TargetUrl>,
     pub host: Option<String>,
@@ -47,6 +51,16 @@ pub struct Request {
     pub user: Option<String>,
     pub database: Option<String>,
     pub notes: Vec<String>,
+}
+
+/// What is written down of transactions, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logging {
+    pub prefix: String,
+    /// The share of transactions that get a line.
+    pub sampling: Option<f64>,
+    /// Seconds of an interval that gets a line instead.
+    pub interval_s: Option<u64>,
 }
 
 /// What `-i` makes.
@@ -58,6 +72,9 @@ pub struct Init {
     pub foreign_keys: bool,
     pub vacuum: bool,
     pub primary_keys: bool,
+    pub partitions: Option<Partitions>,
+    pub tablespace: Option<String>,
+    pub index_tablespace: Option<String>,
 }
 
 /// What has been read so far.
@@ -73,7 +90,15 @@ struct Draft {
     fillfactor: Option<u64>,
     unlogged: bool,
     foreign_keys: bool,
+    partitions: Option<u64>,
+    by_hash: Option<bool>,
+    tablespace: Option<String>,
+    index_tablespace: Option<String>,
     max_tries: Option<u64>,
+    has_log: bool,
+    log_prefix: Option<String>,
+    sampling: Option<f64>,
+    interval_s: Option<u64>,
     plain: Vec<String>,
     /// Names that belong to one of the two modes.
     of_init: Vec<&'static str>,
@@ -157,6 +182,30 @@ const FLAGS: &[Flag] = &[
         |draft, _| set(&mut draft.foreign_keys),
     ),
     flag(
+        None,
+        "partitions",
+        "NUM",
+        Mode::Init,
+        "spread accounts over so many partitions (PostgreSQL)",
+        |draft, value| number(value, 0, PARTITIONS_MAX).map(|count| draft.partitions = Some(count)),
+    ),
+    flag(None, "partition-method", "NAME", Mode::Init, "range or hash (default range)", |draft, value| {
+        draft.by_hash = Some(match value {
+            "range" => false,
+            "hash" => true,
+            _ => return Err(format!("invalid partition method `{value}`: range or hash was expected")),
+        });
+        Ok(())
+    }),
+    flag(None, "tablespace", "NAME", Mode::Init, "make the tables there (PostgreSQL)", |draft, value| {
+        draft.tablespace = Some(value.to_owned());
+        Ok(())
+    }),
+    flag(None, "index-tablespace", "NAME", Mode::Init, "make the primary keys there (PostgreSQL)", |draft, value| {
+        draft.index_tablespace = Some(value.to_owned());
+        Ok(())
+    }),
+    flag(
         Some('s'),
         "scale",
         "NUM",
@@ -181,14 +230,9 @@ const FLAGS: &[Flag] = &[
     flag(Some('j'), "jobs", "NUM", Mode::Run, "threads, at most one for each client (default 1)", |draft, value| {
         number(value, 1, CLIENTS_MAX).map(|jobs| draft.request.jobs = jobs as u32)
     }),
-    flag(
-        Some('t'),
-        "transactions",
-        "NUM",
-        Mode::Run,
-        "transactions of each client on average (default 10)",
-        |draft, value| number(value, 1, WEIGHT_MAX).map(|count| draft.request.transactions = Some(count)),
-    ),
+    flag(Some('t'), "transactions", "NUM", Mode::Run, "transactions of each client (default 10)", |draft, value| {
+        number(value, 1, WEIGHT_MAX).map(|count| draft.request.transactions = Some(count))
+    }),
     flag(Some('T'), "time", "NUM", Mode::Run, "run for so many seconds", |draft, value| {
         number(value, 1, WEIGHT_MAX).map(|secs| draft.request.duration = Some(Duration::from_secs(secs)))
     }),
@@ -219,6 +263,37 @@ const FLAGS: &[Flag] = &[
     flag(Some('L'), "latency-limit", "MS", Mode::Run, "count transactions above this latency", |draft, value| {
         real(value).map(|limit| draft.request.limit_ms = Some(limit))
     }),
+    flag(Some('C'), "connect", "", Mode::Run, "open a new connection for each transaction", |draft, _| {
+        set(&mut draft.request.connect_each)
+    }),
+    flag(Some('l'), "log", "", Mode::Run, "write a line of each transaction to a file for each thread", |draft, _| {
+        set(&mut draft.has_log)
+    }),
+    flag(None, "log-prefix", "PREFIX", Mode::Run, "begin the names of these files so (pgbench_log)", |draft, value| {
+        draft.log_prefix = Some(value.to_owned());
+        Ok(())
+    }),
+    flag(
+        None,
+        "sampling-rate",
+        "NUM",
+        Mode::Run,
+        "write down this share of transactions (0.01 for 1%)",
+        |draft, value| {
+            let share = real(value).ok().filter(|share| *share <= 1.0);
+            let share = share.ok_or_else(|| format!("invalid sampling rate: \"{value}\""))?;
+            draft.sampling = Some(share);
+            Ok(())
+        },
+    ),
+    flag(
+        None,
+        "aggregate-interval",
+        "NUM",
+        Mode::Run,
+        "write a line of each so many seconds instead",
+        |draft, value| number(value, 1, WEIGHT_MAX).map(|seconds| draft.interval_s = Some(seconds)),
+    ),
     flag(Some('v'), "vacuum-all", "", Mode::Run, "vacuum all tables before the run", |draft, _| {
         set(&mut draft.request.vacuum_all)
     }),
@@ -261,17 +336,8 @@ const FLAGS: &[Flag] = &[
         |draft, value| TargetUrl::parse(value).map(|url| draft.request.target = Some(url)),
     ),
     flag(Some('?'), "help", "", Mode::Both, "print this text", |draft, _| set(&mut draft.help)),
-    refused(Some('C'), "connect", "", "leave it out: connections for each transaction are not timed yet"),
     refused(Some('d'), "debug", "", "leave it out: it would print inside the measured time"),
-    refused(Some('l'), "log", "", "use -P, or an experiment, whose run folder keeps every second"),
-    refused(None, "log-prefix", "PREFIX", "leave it out: -l is not built yet"),
-    refused(None, "aggregate-interval", "NUM", "leave it out: -l is not built yet; -P prints intervals"),
-    refused(None, "sampling-rate", "NUM", "leave it out: -l is not built yet"),
     refused(None, "verbose-errors", "", "leave it out: it would print inside the measured time"),
-    refused(None, "partitions", "NUM", "make the partitions with the real pgbench; a run on them is reported"),
-    refused(None, "partition-method", "NAME", "make the partitions with the real pgbench"),
-    refused(None, "tablespace", "NAME", "set default_tablespace for the account instead"),
-    refused(None, "index-tablespace", "NAME", "set default_tablespace for the account instead"),
 ];
 
 fn set(flag: &mut bool) -> Result<(), String> {
@@ -391,6 +457,12 @@ impl Draft {
         let further = further.ok_or_else(|| {
             format!("-I {steps}: dtg and behind it v, p and f are built, in this order; G is the same as g here")
         })?;
+        let partitions = match (self.partitions.filter(|count| *count > 0), self.by_hash) {
+            (None, Some(_)) => return Err("--partition-method requires greater than zero --partitions".to_owned()),
+            (None, None) => None,
+            (Some(count), Some(true)) => Some(Partitions::Hash(count)),
+            (Some(count), _) => Some(Partitions::Range(count)),
+        };
         self.request.init = Some(Init {
             quiet: self.quiet,
             fillfactor: self.fillfactor.unwrap_or(100),
@@ -398,11 +470,53 @@ impl Draft {
             foreign_keys: self.foreign_keys || further.contains('f'),
             vacuum: further.contains('v') && !self.no_vacuum,
             primary_keys: further.contains('p'),
+            partitions,
+            tablespace: self.tablespace,
+            index_tablespace: self.index_tablespace,
         });
         Ok(self.request)
     }
 
+    /// What is to be logged, by pgbench's rules of what goes together.
+    fn logging(&self) -> Result<Option<Logging>, String> {
+        let (sampling, interval_s) = (self.sampling, self.interval_s);
+        let duration = self.request.duration.map(|duration| duration.as_secs());
+        if !self.has_log {
+            return match () {
+                () if sampling.is_some() => {
+                    Err("log sampling (--sampling-rate) is allowed only when logging transactions (-l)".to_owned())
+                }
+                () if interval_s.is_some() => {
+                    Err("log aggregation is allowed only when actually logging transactions".to_owned())
+                }
+                () if self.log_prefix.is_some() => {
+                    Err("log file prefix (--log-prefix) is allowed only when logging transactions (-l)".to_owned())
+                }
+                () => Ok(None),
+            };
+        }
+        if sampling.is_some() && interval_s.is_some() {
+            return Err(
+                "log sampling (--sampling-rate) and aggregation (--aggregate-interval) cannot be used at the same time"
+                    .to_owned(),
+            );
+        }
+        if let (Some(duration), Some(interval)) = (duration, interval_s) {
+            if interval > duration {
+                return Err(format!(
+                    "number of seconds for aggregation ({interval}) must not be higher than test duration ({duration})"
+                ));
+            }
+            if !duration.is_multiple_of(interval) {
+                return Err(format!("duration ({duration}) must be a multiple of aggregation interval ({interval})"));
+            }
+        }
+        let prefix = self.log_prefix.clone().unwrap_or_else(|| "pgbench_log".to_owned());
+        Ok(Some(Logging { prefix, sampling, interval_s }))
+    }
+
     fn finish_run(mut self) -> Result<Request, String> {
+        self.request.log = self.logging()?;
         if let Some(name) = self.of_init.first() {
             return Err(format!("some of the specified options cannot be used in benchmarking mode: --{name}"));
         }
@@ -425,13 +539,6 @@ impl Draft {
                 "an unlimited number of transaction tries can only be used with --latency-limit or a duration (-T)"
                     .to_owned(),
             );
-        }
-        if request.rate.is_some() && request.limit_ms.is_some() {
-            return Err("--latency-limit beside --rate is not built yet, since late transactions would be skipped\n  next: leave one of them out".to_owned());
-        }
-        if (request.failures_detailed || request.max_tries != 1) && request.files.len() > 1 {
-            let what = "--failures-detailed and --max-tries with several scripts are not built yet";
-            return Err(format!("{what}\n  next: run the scripts one by one"));
         }
         if request.progress_timestamp && request.progress.is_none() {
             return Err("--progress-timestamp is allowed only under --progress".to_owned());
@@ -493,14 +600,25 @@ mod tests {
         let found = request(&["-i", "-s", "5", "-F90", "-I", "dtgp"]).unwrap();
         let init = found.init.unwrap();
         assert_eq!((found.scale, init.fillfactor, init.vacuum, init.primary_keys), (Some(5), 90, false, true));
+        let found = request(&["-i", "--partitions=4", "--partition-method=hash", "--tablespace=fast"]).unwrap();
+        let init = found.init.unwrap();
+        assert_eq!((init.partitions, init.tablespace.as_deref()), (Some(Partitions::Hash(4)), Some("fast")));
     }
 
     #[test]
     fn what_cannot_be_honoured_is_refused_by_name() {
         for (words, expected) in [
-            (&["-C"][..], "--connect is not built yet\n  next: leave it out"),
-            (&["-l"], "--log is not built yet"),
-            (&["-i", "--partitions=2"], "--partitions is not built yet"),
+            (&["-d"][..], "--debug is not built yet"),
+            (&["--sampling-rate=0.5"], "is allowed only when logging transactions (-l)"),
+            (&["-l", "--sampling-rate=2"], "invalid sampling rate: \"2\""),
+            (&["-l", "--sampling-rate=0.5", "--aggregate-interval=5"], "cannot be used at the same time"),
+            (
+                &["-l", "-T", "7", "--aggregate-interval=5"],
+                "duration (7) must be a multiple of aggregation interval (5)",
+            ),
+            (&["-l", "-T", "3", "--aggregate-interval=5"], "must not be higher than test duration (3)"),
+            (&["-i", "--partition-method=hash"], "--partition-method requires greater than zero --partitions"),
+            (&["-i", "--partitions=2", "--partition-method=list"], "invalid partition method `list`"),
             (&["-b", "s"], "ambiguous builtin name: 2 builtin scripts found for prefix \"s\""),
             (&["-b", "x"], "no builtin script found for name \"x\""),
             (&["-S@0"], "unknown option -@"),
@@ -516,7 +634,6 @@ mod tests {
             (&["-f", "no-such-file.sql"], "--file: no-such-file.sql: "),
             (&["--max-tries=0"], "an unlimited number of transaction tries"),
             (&["a", "b"], "too many command-line arguments (first is \"b\")"),
-            (&["-R", "10", "-L", "5"], "--latency-limit beside --rate is not built yet"),
         ] {
             let found = request(words).unwrap_err();
             assert!(found.contains(expected), "{words:?}: {found}");

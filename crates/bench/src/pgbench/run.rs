@@ -5,18 +5,22 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::report::pgbench::{Progress, progress, report};
 use anyhow::anyhow;
-use driver::{Admin, Dialect, Endpoint, Error};
+use driver::{Admin, Code, Dialect, Endpoint, Error};
 use load::{
-    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Live, Load, LoadOptions, Rate, Reading, Workload,
+    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Live, Load, LoadOptions, Rate, Reading, TransactionLog,
+    Workload,
 };
 use script::pgbench::{Pgbench, PgbenchTables, Rules};
 use terminal::{Failure, exit, note, print};
 
 use super::figures::{Run, partitions, spread};
+use super::log::Log;
 use super::{Job, STATEMENT_LIMIT};
 
 /// Sizes the series of a run by number, and ends one that never ends.
 const ENDLESS: Duration = Duration::from_secs(86_400);
+/// The exit status of pgbench where an error has ended clients.
+const CLIENT_ABORTED: u8 = 2;
 /// Arrivals that may wait for a client.
 const QUEUE_MAX: u64 = 1_000_000;
 
@@ -43,16 +47,39 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
     drop(admin);
     let started = Instant::now();
     let workload: Arc<dyn Workload> = Arc::clone(&scripts) as Arc<dyn Workload>;
-    let load = Load::prepare(&workload, &job.target, options(job), &job.interrupted);
+    let threads = if job.target.dialect.is_embedded() { request.clients } else { request.jobs } as usize;
+    let transactions = request.log.as_ref().map(|_| Arc::new(TransactionLog::new(threads)));
+    let options = LoadOptions { log: transactions.clone(), ..options(job) };
+    let load = Load::prepare(&workload, &job.target, options, &job.interrupted);
     let load = load.map_err(|failure| anyhow!("{}: {failure}", job.place))?;
     let connect_ms = started.elapsed().as_secs_f64() * 1e3;
     let mut lines = Lines::new(job, load.board().map(|board| board.read()).unwrap_or_default());
-    let measured = load.measure(request.duration, &mut |live| lines.look(&live), &mut || ());
-    let aborted = u64::from(matches!(measured.failure, Some(LoadFailure::Client(_))));
-    let run = Run { job, scripts: &scripts, tally: &measured.tally, scale, partitions, connect_ms, aborted };
+    let mut log = Log::open(request, threads, epoch_us()).map_err(|error| anyhow!("cannot write the log: {error}"))?;
+    let mut write = || {
+        if let (Some(log), Some(transactions)) = (&mut log, &transactions) {
+            transactions.drain(|thread, one| log.take(thread, one));
+        }
+    };
+    let mut look = |live: Live<'_>| {
+        lines.look(&live);
+        write();
+    };
+    let measured = load.measure(request.duration, &mut look, &mut || ());
+    write();
+    log.map_or(Ok(()), Log::end).map_err(|error| anyhow!("cannot write the log: {error}"))?;
+    let lost = transactions.map_or(0, |transactions| transactions.lost());
+    if lost > 0 {
+        note(&format!("warning: the log lacks {lost} transactions, which came faster than it was written"));
+    }
+    let run = Run { job, scripts: &scripts, tally: &measured.tally, scale, partitions, connect_ms };
+    measured.tally.aborted.iter().flat_map(|why| why.lines()).for_each(|line| note(&format!("error: {line}")));
     print(&report(&run.figures()))?;
     Ok(match &measured.failure {
-        None => exit::DONE,
+        None if measured.tally.aborted.is_empty() => exit::DONE,
+        None => {
+            note("error: Run was aborted; the above results are incomplete.");
+            CLIENT_ABORTED
+        }
         Some(LoadFailure::Interrupted) => {
             note("error: interrupted; the above results are incomplete.");
             exit::INTERRUPTED
@@ -65,6 +92,10 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
             exit::NOT_MEASURED
         }
     })
+}
+
+fn epoch_us() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
 }
 
 /// Branches are counted where a builtin script runs; a file has the scale that was given.
@@ -121,18 +152,32 @@ fn vacuum(job: &Job, admin: &mut Admin, scripts: &Pgbench) {
 
 fn options(job: &Job) -> LoadOptions {
     let request = &job.request;
-    let drawn = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_micros() as u64);
     LoadOptions {
         clients: request.clients,
         workers: request.jobs,
-        input_seed: request.seed.unwrap_or_else(drawn),
+        input_seed: request.seed.unwrap_or_else(epoch_us),
         interval_max: request.duration.unwrap_or(ENDLESS),
         drain_max: ENDLESS,
         rate: request.rate.map(|per_sec| Rate { per_sec, gaps: Interarrival::Poisson, queue_max: QUEUE_MAX }),
-        transactions_max: request.transactions.map(|each| each * u64::from(request.clients)),
-        policy: ErrorPolicy { ignored: Ignored::Conflicts, ..ErrorPolicy::default() },
+        transactions_each: request.transactions,
+        policy: ErrorPolicy {
+            ignored: tried_again(job.target.dialect),
+            leaves_alone: true,
+            reconnect_every: request.connect_each.then_some(1),
+            latency_limit_ns: request.limit_ms.map(|ms| (ms * 1e6) as u64),
+            ..ErrorPolicy::default()
+        },
         board: request.progress.is_some(),
         ..LoadOptions::default()
+    }
+}
+
+/// The errors that a transaction may be tried again for.
+fn tried_again(dialect: Dialect) -> Ignored {
+    match dialect {
+        // A serialization failure, and a deadlock.
+        Dialect::Postgres => Ignored::Codes(["40001", "40P01"].map(|code| Code::new(code.as_bytes())).into()),
+        Dialect::MySql | Dialect::Sqlite => Ignored::Conflicts,
     }
 }
 
@@ -159,6 +204,7 @@ impl<'a> Lines<'a> {
         let now = board.read();
         let seen = now.since(&self.counted);
         let seconds = (live.elapsed - self.since).as_secs_f64().max(f64::MIN_POSITIVE);
+        let ended = seen.committed + seen.failed;
         let epoch_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64());
         note(&progress(&Progress {
             at_s: if request.progress_timestamp { epoch_s } else { live.elapsed.as_secs_f64() },
@@ -166,9 +212,9 @@ impl<'a> Lines<'a> {
             tps: seen.committed as f64 / seconds,
             latency: spread(&seen.latencies_ms()),
             failed: seen.failed,
-            lag_ms: None,
-            skipped: None,
-            retries: (request.max_tries != 1).then_some(seen.retries),
+            lag_ms: request.rate.map(|_| seen.lag_ns_sum as f64 / 1e6 / ended.max(1) as f64),
+            skipped: request.rate.and(request.limit_ms).map(|_| seen.skipped),
+            retries: (request.max_tries != 1).then(|| (seen.retried, seen.retries - seen.failed.min(seen.retries))),
         }));
         (self.since, self.counted) = (live.elapsed, now);
     }

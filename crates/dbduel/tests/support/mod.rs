@@ -233,5 +233,7 @@ impl RunningServer {
 
 /// Compared and repeated trials have no purpose of their own, or the planned one.
 fn is_probe(trial: &Value) -> bool {
-    !(trial["purpose"].is_null() || trial["purpose"] == "alone" || !trial["purpose"]["repeat"].is_null())
+    let purpose = &trial["purpose"];
+    let of_the_plan = purpose["repeat"].is_object() || purpose["crash"].is_object();
+    !(purpose.is_null() || purpose == "alone" || of_the_plan)
 }

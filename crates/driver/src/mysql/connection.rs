@@ -19,6 +19,8 @@ const CLIENT_COMPRESS: u32 = 1 << 5;
 const CLIENT_PROTOCOL_41: u32 = 1 << 9;
 const CLIENT_SSL: u32 = 1 << 11;
 const CLIENT_TRANSACTIONS: u32 = 1 << 13;
+/// A text may hold several statements; it changes nothing for those that hold one.
+const CLIENT_MULTI_STATEMENTS: u32 = 1 << 16;
 const CLIENT_MULTI_RESULTS: u32 = 1 << 17;
 const CLIENT_PS_MULTI_RESULTS: u32 = 1 << 18;
 
@@ -219,6 +221,7 @@ impl MySqlConnection {
             | CLIENT_PROTOCOL_41
             | CLIENT_TRANSACTIONS
             | CLIENT_SECURE_CONNECTION
+            | CLIENT_MULTI_STATEMENTS
             | CLIENT_MULTI_RESULTS
             | CLIENT_PS_MULTI_RESULTS;
         let database = if self.login.database.is_some() { CLIENT_CONNECT_WITH_DB } else { 0 };

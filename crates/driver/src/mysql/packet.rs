@@ -461,6 +461,14 @@ pub fn column_type(mut description: &[u8]) -> Result<u8, Error> {
     Ok(if unsigned && kind < UNSIGNED { kind | UNSIGNED } else { kind })
 }
 
+/// The name that a result gives a column: the fifth of its texts.
+pub fn column_name(mut description: &[u8]) -> Result<&[u8], Error> {
+    for _ in 0..4 {
+        take_lenenc_text(&mut description)?;
+    }
+    take_lenenc_text(&mut description)
+}
+
 /// Reads a binary row, `00 null_bitmap:(n+9)/8 values`, by the types of its columns.
 pub fn binary_row(mut row: &[u8], rows: &mut Rows) -> Result<(), Error> {
     let columns = rows.types.len();

@@ -19,6 +19,10 @@ const FAREWELL: &[u8] = b"X\0\0\0\x04";
 /// No message of a login is longer; what comes from another kind of server reads like a greater length.
 const LOGIN_BYTES_MAX: usize = 64 << 10;
 
+/// The kernel takes so much before the server has read any of it: a longer pipeline could wait for a server that
+/// waits until its answers are read.
+const PIPELINE_BYTES_MAX: usize = 64 << 10;
+
 /// What asks to give up a statement in place of a protocol version.
 const CANCEL_REQUEST: i32 = 80_877_102;
 
@@ -31,6 +35,8 @@ pub struct PostgresConnection {
     login: Box<Login>,
     statements: Vec<Kept>,
     server_version: String,
+    /// Executions in the outbox that wait for [`Connection::send_queued`].
+    queued: usize,
 }
 
 /// A statement's text, and whether it travels with each execution.
@@ -62,7 +68,7 @@ impl PostgresConnection {
         let transport = Transport::connect(endpoint, FAREWELL, timeout)?;
         let login = Box::new(login.clone());
         let mut connection =
-            PostgresConnection { transport, login, statements: Vec::new(), server_version: String::new() };
+            PostgresConnection { transport, login, statements: Vec::new(), server_version: String::new(), queued: 0 };
         connection.set_up()?;
         Ok(connection)
     }
@@ -297,6 +303,13 @@ impl PostgresConnection {
     /// A statement that is parsed each time has no name, and its text comes before.
     fn put_execute(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) -> Result<(), Error> {
         expect_idle(&mut self.transport)?;
+        self.put_bind(statement, parameters, results);
+        put_run(self.transport.outbox());
+        put_sync(self.transport.outbox());
+        Ok(())
+    }
+
+    fn put_bind(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) {
         let out = self.transport.outbox();
         let kept = self.statements.get(statement.0).filter(|kept| kept.each_time);
         let name = if kept.is_some() { None } else { Some(statement.0) };
@@ -319,9 +332,6 @@ impl PostgresConnection {
         }
         out.extend_from_slice(&[0, 1, 0, results as u8]);
         end_message(out, at);
-        out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
-        put_sync(out);
-        Ok(())
     }
 
     /// What an execution of this statement asks for.
@@ -366,7 +376,7 @@ pub(super) async fn read_answer(transport: &mut Transport, request: Request) -> 
 
 /// Reads one answer with its values.
 async fn read_rows(transport: &mut Transport, request: Request, rows: &mut Rows) -> Result<Answer, Error> {
-    let mut parser = AnswerParser::to_request(request);
+    let mut parser = AnswerParser::to_request(request).described(rows.keeps_names());
     let mut broken = None;
     loop {
         transport.fill().await?;
@@ -422,6 +432,16 @@ fn put_parse(out: &mut Vec<u8>, number: Option<usize>, sql: &str) {
     end_message(out, at);
 }
 
+/// Execute of the portal without a name, for all its rows.
+fn put_run(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"E\0\0\0\x09\0\0\0\0\0");
+}
+
+/// Describe of the portal without a name.
+fn put_describe(out: &mut Vec<u8>) {
+    out.extend_from_slice(b"D\0\0\0\x06P\0");
+}
+
 fn put_sync(out: &mut Vec<u8>) {
     out.extend_from_slice(b"S\0\0\0\x04");
 }
@@ -464,7 +484,14 @@ impl Connection for PostgresConnection {
         rows: &mut Rows,
     ) -> Result<Answer, Error> {
         rows.clear();
-        self.put_execute(statement, parameters, Format::Text)?;
+        expect_idle(&mut self.transport)?;
+        self.put_bind(statement, parameters, Format::Text);
+        let out = self.transport.outbox();
+        if rows.keeps_names() {
+            put_describe(out);
+        }
+        put_run(out);
+        put_sync(out);
         self.transport.send()?;
         let request = self.request(statement);
         read_rows(&mut self.transport, request, rows).await
@@ -483,6 +510,34 @@ impl Connection for PostgresConnection {
         put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         read_rows(&mut self.transport, Request::Query, rows).await
+    }
+
+    fn queue(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<(), Error> {
+        if self.queued == 0 {
+            expect_idle(&mut self.transport)?;
+        }
+        self.put_bind(statement, parameters, Format::Binary);
+        put_run(self.transport.outbox());
+        self.queued += 1;
+        if self.transport.outbox().len() > PIPELINE_BYTES_MAX {
+            self.drop_queued();
+            let message = format!("a pipeline of more than {PIPELINE_BYTES_MAX} bytes");
+            return Err(Error::Refused { code: Code::new(b"54000"), message });
+        }
+        Ok(())
+    }
+
+    async fn send_queued(&mut self) -> Result<Answer, Error> {
+        self.queued = 0;
+        put_sync(self.transport.outbox());
+        self.transport.send()?;
+        read_answer(&mut self.transport, Request::Pipeline).await
+    }
+
+    fn drop_queued(&mut self) {
+        if std::mem::take(&mut self.queued) > 0 {
+            self.transport.outbox().clear();
+        }
     }
 
     fn leave(&mut self) -> Result<(), Error> {

@@ -74,6 +74,8 @@ pub enum Request {
     Execute,
     /// Parse before these.
     ParseExecute,
+    /// Any number of Binds, with or without a Parse before, each with its Execute; one Sync behind all.
+    Pipeline,
     /// The end of the rows of a COPY.
     CopyEnd,
 }
@@ -97,6 +99,8 @@ enum State {
 #[derive(Debug, Default)]
 pub struct AnswerParser {
     request: Request,
+    /// The request asked for a description of the rows.
+    described: bool,
     state: State,
     answer: Answer,
     /// Rest of a message whose content does not matter.
@@ -110,6 +114,11 @@ pub struct AnswerParser {
 impl AnswerParser {
     pub fn to_request(request: Request) -> AnswerParser {
         AnswerParser { request, ..AnswerParser::default() }
+    }
+
+    /// The answer describes its rows first.
+    pub fn described(self, described: bool) -> AnswerParser {
+        AnswerParser { described, ..self }
     }
 
     /// After an error of the server: how much of the last input it was at the end of.
@@ -139,8 +148,8 @@ impl AnswerParser {
             }
             let is_skipped = match kind {
                 // ParameterStatus, Notice and Notification may come at any time; what a row looks like we know.
-                b'S' | b'N' | b'A' | b'T' => true,
-                b'D' => on_part.is_none(),
+                b'S' | b'N' | b'A' => true,
+                b'D' | b'T' => on_part.is_none(),
                 _ => false,
             };
             if is_skipped {
@@ -158,14 +167,15 @@ impl AnswerParser {
             }
             self.advance(kind)?;
             match (kind, body) {
-                (b'D', row) => show(&mut on_part, row),
+                (b'D', row) => show(&mut on_part, Part::Row(row)),
+                (b'T', columns) => show(&mut on_part, Part::Columns(columns)),
                 (b'C', [tag @ .., 0]) => self.complete(tag),
                 (b'E', body) => self.error = Some(server_error(body)),
                 (b'G', _) => return Ok((at, Step::WantsRows)),
                 (b'Z', [b'I' | b'T' | b'E']) => {
                     return self.error.take().map_or(Ok((at, Step::Done(self.answer))), Err);
                 }
-                (b'1' | b'2' | b'I', []) => {}
+                (b'1' | b'2' | b'I' | b'n', []) => {}
                 _ => return Err(Error::Protocol(format!("{} bytes in {}", body.len(), message_text(kind)))),
             }
         }
@@ -173,7 +183,7 @@ impl AnswerParser {
 
     /// The state behind a message of this kind; an error where it was not due.
     fn advance(&mut self, kind: u8) -> Result<(), Error> {
-        use Request::{CopyEnd, Execute, Parse, ParseExecute, Query};
+        use Request::{CopyEnd, Execute, Parse, ParseExecute, Pipeline, Query};
         self.state = match (self.state, kind, self.request) {
             (state, b'S' | b'N' | b'A', _) => state,
             (State::Rows, b'D', _) => {
@@ -183,16 +193,21 @@ impl AnswerParser {
             }
             (State::Begin, b'2', Execute) | (State::Parsed, b'2', ParseExecute) => State::Rows,
             (State::Begin, b'1', ParseExecute) => State::Parsed,
+            (State::Begin | State::End, b'1', Pipeline) => State::Parsed,
+            (State::Begin | State::Parsed | State::End, b'2', Pipeline) => State::Rows,
+            (State::Rows, b'T' | b'n', Execute | ParseExecute) if self.described && self.answer.rows == 0 => {
+                State::Rows
+            }
             (State::Begin | State::End, b'T', Query) => {
                 self.answer.returns_rows = true;
                 State::Rows
             }
             (State::Begin, b'1', Parse) => State::End,
-            (State::Rows, b'C', _) | (State::Rows, b'I', Execute | ParseExecute) => State::End,
+            (State::Rows, b'C', _) | (State::Rows, b'I', Execute | ParseExecute | Pipeline) => State::End,
             (State::Begin | State::End, b'C' | b'I', Query) | (State::Begin, b'C', CopyEnd) => State::End,
             (State::Begin, b'G', Query) => State::Rows,
             (State::Begin | State::Parsed | State::Rows | State::End, b'E', _) => State::Failed,
-            (State::End | State::Failed, b'Z', _) => State::End,
+            (State::End | State::Failed, b'Z', _) | (State::Begin, b'Z', Pipeline) => State::End,
             _ => return Err(Error::Protocol(format!("{} was not due", message_text(kind)))),
         };
         Ok(())
@@ -213,9 +228,9 @@ impl AnswerParser {
     }
 }
 
-fn show(on_part: &mut Option<OnPart<'_>>, row: &[u8]) {
+fn show(on_part: &mut Option<OnPart<'_>>, part: Part<'_>) {
     if let Some(on_part) = on_part {
-        on_part(Part::Row(row));
+        on_part(part);
     }
 }
 
@@ -272,6 +287,20 @@ pub fn text_row(body: &[u8]) -> Result<Vec<Option<String>>, Error> {
     let mut columns = Vec::new();
     cells(body, &mut |cell| columns.push(cell.map(|text| String::from_utf8_lossy(text).into_owned())))?;
     Ok(columns)
+}
+
+/// The names in a RowDescription, `columns:2 (name\0 table:4 column:2 type:4 size:2 modifier:4 format:2)...`.
+pub fn column_names(body: &[u8], on_name: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+    const BEHIND_THE_NAME: usize = 18;
+    let cut = || Error::Protocol("description of rows cut off".to_owned());
+    let count = u16::from_be_bytes(body.get(..2).ok_or_else(cut)?.try_into().expect("two bytes"));
+    let mut rest = &body[2..];
+    for _ in 0..count {
+        let end = rest.iter().position(|byte| *byte == 0).ok_or_else(cut)?;
+        on_name(&rest[..end]);
+        rest = rest.get(end + 1 + BEHIND_THE_NAME..).ok_or_else(cut)?;
+    }
+    Ok(())
 }
 
 /// The same, one by one and uncopied.

@@ -153,6 +153,9 @@ impl SqliteConnection {
         rows: &mut Rows,
     ) -> Result<Answer, Error> {
         rows.clear();
+        if let Some(prepared) = self.statements.get(statement.0).filter(|_| rows.keeps_names()) {
+            keep_names(prepared, rows);
+        }
         self.step_with(statement, parameters, &mut |row| keep(row, rows))
     }
 
@@ -262,6 +265,15 @@ fn step_through(statement: &mut rusqlite::Statement<'_>) -> Result<u64, Error> {
     Ok(rows)
 }
 
+fn keep_names(statement: &rusqlite::Statement<'_>, rows: &mut Rows) {
+    if statement.column_count() > 0 && rows.keeps_names() {
+        rows.begin_result();
+        (0..statement.column_count())
+            .filter_map(|column| statement.column_name(column).ok())
+            .for_each(|name| rows.push_name(name.as_bytes()));
+    }
+}
+
 fn keep(row: &rusqlite::Row<'_>, rows: &mut Rows) -> Result<(), Error> {
     for column in 0..row.as_ref().column_count() {
         match row.get_ref(column).map_err(typed)? {
@@ -335,6 +347,7 @@ impl Connection for SqliteConnection {
         rows.clear();
         let mut statement = self.connection.prepare(sql).map_err(typed)?;
         let returns_rows = statement.column_count() > 0;
+        keep_names(&statement, rows);
         let (mut count, read_only) = (0, statement.readonly());
         let mut found = statement.raw_query();
         while let Some(row) = found.next().map_err(typed)? {

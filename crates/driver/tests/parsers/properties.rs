@@ -80,7 +80,7 @@ fn mysql_answer_by(data: &[u8], parser: fn() -> packet::AnswerParser) {
 fn row_of(part: Part<'_>) -> Option<Vec<u8>> {
     match part {
         Part::Row(row) => Some(row.to_vec()),
-        Part::Result | Part::Column(_) => None,
+        Part::Result | Part::Column(_) | Part::Columns(_) => None,
     }
 }
 

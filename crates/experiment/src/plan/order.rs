@@ -23,6 +23,7 @@ enum Stream {
     Inputs = 2,
     Pilots = 3,
     Profiles = 4,
+    Crashes = 5,
     /// The first of many: each repeat has its own.
     Repeats = 1 << 10,
 }
@@ -50,6 +51,7 @@ pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
     let mut gaps = stream(seed, Stream::Interarrival);
     let mut inputs = stream(seed, Stream::Inputs);
     let mut trials = Vec::new();
+    let crashes = crashes(experiment);
     let solo = if experiment.method.duet { SOLO_BLOCKS } else { 0 };
     for block in 1..=experiment.method.blocks + solo {
         let input_seed = input_seed(&mut inputs);
@@ -63,11 +65,36 @@ pub fn trials(experiment: &Experiment) -> Vec<PlannedTrial> {
                 gap_ms: gaps.random_range(0..=gap_ms_max(contender, workload, &point, &experiment.method)),
                 point,
                 input_seed,
-                purpose: Default::default(),
+                purpose: crashes.get(block as usize - 1).cloned().unwrap_or_default(),
             });
         }
     }
     trials
+}
+
+/// How each block ends, where it ends in a crash: the kinds in turn, each at times that are spread over the duration.
+/// Of as many equal parts of it as there are crashes of a kind, each has one crash, at a random time inside; the parts
+/// come in random order, so that neither drift of the host nor the cycle of checkpoints keeps step with them. All
+/// contenders of a block crash after the same time.
+fn crashes(experiment: &Experiment) -> Vec<Purpose> {
+    let Some(recovery) = experiment.recovery else { return Vec::new() };
+    let (method, kinds) = (&experiment.method, recovery.crashes.kinds());
+    let mut numbers = stream(method.seed, Stream::Crashes);
+    let of_a_kind = method.blocks.div_ceil(kinds.len() as u32);
+    let mut times = || {
+        let mut parts: Vec<u32> = (0..of_a_kind).collect();
+        parts.shuffle(&mut numbers);
+        let part_ms = method.duration.as_millis() as f64 / f64::from(of_a_kind);
+        let begin_ms = method.warmup.as_millis() as f64;
+        let at = |part: u32, share: f64| (begin_ms + part_ms * (f64::from(part) + share)) as u64;
+        parts.into_iter().map(|part| at(part, numbers.random_range(0.0..1.0))).collect::<Vec<u64>>()
+    };
+    let of_kinds: Vec<Vec<u64>> = kinds.iter().map(|_| times()).collect();
+    let crash = |block: u32| {
+        let kind = block as usize % kinds.len();
+        Purpose::Crash { kind: kinds[kind], after_ms: of_kinds[kind][block as usize / kinds.len()] }
+    };
+    (0..method.blocks).map(crash).collect()
 }
 
 /// Every contender once at every point, with its place among the contenders of the point.

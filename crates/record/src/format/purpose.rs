@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::crash::{self, CrashKind};
 use super::tuning::RecoveryRecord;
 use super::{ContrastKind, PilotRecord, TrialRecord};
 
@@ -26,6 +27,9 @@ pub enum Purpose {
     Headroom { threads: u32 },
     /// The heaviest point with the server's stacks and waits sampled.
     Profile,
+    /// All work of the plan in an experiment with `[recovery]`: the server crashes after so long under load, is started
+    /// again, and its tables are compared with what was acknowledged.
+    Crash { kind: CrashKind, after_ms: u64 },
     /// The server is killed under load, for the so-manieth time, and started again.
     Recovery { kill: u32 },
     /// A point once more, with the supposed cause of a difference taken away from both sides; the candidate names the
@@ -46,7 +50,7 @@ impl Purpose {
 
     /// Whether a trial of this purpose runs beside the plan.
     pub fn is_probe(&self) -> bool {
-        !matches!(self, Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone)
+        !matches!(self, Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone | Purpose::Crash { .. })
     }
 
     /// What a trial of this purpose shows in place of throughput, for a reader.
@@ -62,6 +66,7 @@ impl Purpose {
                 value(RecoveryRecord::LOAD)?,
                 value(RecoveryRecord::FIRST_COMMIT)?
             )),
+            Purpose::Crash { kind, .. } => crash::shown(*kind, metrics),
             _ => None,
         }
     }
@@ -75,6 +80,7 @@ impl Purpose {
             Purpose::Pilot => "pilot run",
             Purpose::Headroom { .. } => "headroom check",
             Purpose::Profile => "profile",
+            Purpose::Crash { .. } => "crash",
             Purpose::Recovery { .. } => "recovery after a kill",
             Purpose::CauseTest { .. } => "cause test",
         }

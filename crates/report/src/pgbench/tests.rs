@@ -75,6 +75,10 @@ fn a_run_with_progress_measures_its_latency_and_lists_commands() {
     let line =
         progress(&Progress { at_s: 1.0, tps: 32860.5, latency: Some(spread(0.058, 0.303)), ..Progress::default() });
     assert_eq!(line, "progress: 1.0 s, 32860.5 tps, lat 0.058 ms stddev 0.303, 0 failed");
+    let late = Progress { lag_ms: Some(0.093), skipped: Some(4), retries: Some((2, 5)), ..Progress::default() };
+    let expected =
+        "progress: 0.0 s, 0.0 tps, lat 0.000 ms stddev 0.000, 0 failed, lag 0.093 ms, 4 skipped, 2 retried, 5 retries";
+    assert_eq!(progress(&late), expected);
 }
 
 #[test]

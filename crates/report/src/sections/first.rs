@@ -19,6 +19,7 @@ const SETTINGS: usize = 3;
 
 pub fn section(evidence: &Evidence) -> Section {
     let mut body: Vec<Block> = evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect();
+    body.extend(super::recovery::first(evidence).into_iter().map(Block::para));
     body.extend(main_chart(evidence));
     body.extend(gate(evidence).map(Block::para));
     body.extend(super::aa::verdicts(evidence).into_iter().map(Block::para));

@@ -1,5 +1,9 @@
 //! The distributions of pgbench's random functions as its manual gives them, to hold draws against.
 
+use load::Rng;
+
+use crate::random;
+
 /// How a function of draws spreads its values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
@@ -72,6 +76,17 @@ impl Distribution {
         }
     }
 
+    /// One value, as our language draws it.
+    pub fn draw(&self, rng: &mut Rng) -> i64 {
+        let Distribution { low, high, shape } = *self;
+        match shape {
+            Shape::Uniform => random::uniform(rng, low, high),
+            Shape::Exponential(parameter) => random::exponential(rng, low, high, parameter),
+            Shape::Gaussian(width) => random::gaussian(rng, low, high, width),
+            Shape::Zipfian(exponent) => random::zipfian(rng, low, high, exponent),
+        }
+    }
+
     fn size(&self) -> u64 {
         self.high.wrapping_sub(self.low) as u64 + 1
     }
@@ -126,10 +141,7 @@ fn normal(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use load::Rng;
-
     use super::*;
-    use crate::random;
 
     #[test]
     fn shares_are_those_of_the_manual() {
@@ -148,15 +160,9 @@ mod tests {
     fn draws_follow_the_shares() {
         for (at, one) in DISTRIBUTIONS.iter().enumerate() {
             let mut rng = Rng::stream(20, at as u64, 1);
-            let (low, high) = (one.low, one.high);
             let mut counts = vec![0; one.shares().len()];
             for _ in 0..200_000 {
-                let value = match one.shape {
-                    Shape::Uniform => random::uniform(&mut rng, low, high),
-                    Shape::Exponential(parameter) => random::exponential(&mut rng, low, high, parameter),
-                    Shape::Gaussian(width) => random::gaussian(&mut rng, low, high, width),
-                    Shape::Zipfian(exponent) => random::zipfian(&mut rng, low, high, exponent),
-                };
+                let value = one.draw(&mut rng);
                 counts[one.cell(value).unwrap_or_else(|| panic!("{} gave {value}", one.call()))] += 1;
             }
             let p = stats::chi_square_p(&counts, &one.shares());

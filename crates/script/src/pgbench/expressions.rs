@@ -36,7 +36,7 @@ pub fn evaluate(text: &str, variables: &[(&str, &str)], seed: u64) -> Result<Str
         })?;
     let values = variables.iter().map(|(_, text)| value_of(text).unwrap_or(Scalar::Undefined));
     let values = values.chain([Scalar::Undefined]);
-    let slots: Vec<Slot> = values.map(|value| Slot { value, text: String::new() }).collect();
+    let slots: Vec<Slot> = values.map(Slot::new).collect();
     let value = expr.evaluate(&slots, &mut Rng::stream(seed, 0, 0));
     value.map(shown).map_err(|why| in_words_of_pgbench(why.0))
 }

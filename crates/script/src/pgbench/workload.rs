@@ -1,7 +1,6 @@
 //! Scripts that run by pgbench's rules, over its tables.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 use load::{
@@ -14,7 +13,7 @@ use super::tables::{PgbenchTables, TABLES};
 use crate::client::ScriptClient;
 use crate::eval::Scalar;
 use crate::fault::Source;
-use crate::program::{Op, Program, Protocol, Variables, compile};
+use crate::program::{Listing, Op, Program, Protocol, Variables, compile};
 use crate::statement::Role;
 use crate::workload::{Script, Transaction};
 
@@ -66,24 +65,45 @@ pub struct Pgbench {
 impl Pgbench {
     /// Compiles the scripts, or lists what is wrong with them.
     pub fn new(files: &[File], tables: PgbenchTables, rules: &Rules) -> Result<Pgbench, Vec<String>> {
-        let given = given(tables.scale, rules)?;
-        let (mut transactions, mut faults) = (Vec::new(), Vec::new());
+        let given = given(tables.scale, rules);
+        // One set of variables for all scripts, since they last from one transaction of a client to the next.
+        let [mut mysql, mut postgres, mut sqlite] = [(); 3].map(|()| variables(&given, rules));
+        let (mut compiled, mut faults) = (Vec::new(), Vec::new());
         for file in files {
-            match transaction(file, &given, rules) {
-                Ok(transaction) => transactions.push(transaction),
-                Err(more) => faults.extend(more),
+            let compile = |dialect, variables: &mut Variables| {
+                let source = Source { path: file.title.clone(), text: file.text_for(dialect) };
+                compile(&source, variables).map_err(|faults| faults.0)
+            };
+            let programs = [
+                compile(Dialect::MySql, &mut mysql),
+                compile(Dialect::Postgres, &mut postgres),
+                compile(Dialect::Sqlite, &mut sqlite),
+            ];
+            match programs {
+                [Ok(mysql), Ok(postgres), Ok(sqlite)] => compiled.push((file, [mysql, postgres, sqlite])),
+                programs => faults.extend(programs.into_iter().find_map(Result::err).unwrap_or_default()),
             }
         }
         if !faults.is_empty() {
             return Err(faults);
         }
+        let (names, texts) = if rules.by_pgbench {
+            (postgres.names().into(), postgres.texts.as_slice().into())
+        } else {
+            Default::default()
+        };
+        let initial = [mysql.initial, postgres.initial, sqlite.initial];
+        let transactions: Vec<Transaction> =
+            compiled.into_iter().map(|(file, programs)| transaction(file, programs, &initial)).collect();
         let script = Script {
-            transactions,
+            transactions: transactions.into(),
             protocol: rules.protocol,
-            aborts: rules.by_pgbench,
+            by_pgbench: rules.by_pgbench,
+            names,
+            texts,
             max_tries: rules.max_tries,
             default_seed: match given.get("default_seed") {
-                Some(Scalar::Int(seed)) => Some(*seed),
+                Some((Scalar::Int(seed), _)) => Some(*seed),
                 _ => None,
             },
             ..Script::default()
@@ -104,19 +124,23 @@ impl Pgbench {
     ) -> Result<impl Client<Connection = C> + use<C, K>, Error> {
         let names = self.script.timed_statements(connection.dialect());
         slot.recorder.replace_with(|recorder| std::mem::take(recorder).with_statements(names));
-        ScriptClient::new(Arc::new(self.script.clone()), connection, slot)
+        ScriptClient::new(self.script.clone(), connection, slot)
     }
 
     /// The commands of each script, in the order of their statements among the timed ones.
     pub fn listed(&self, dialect: Dialect) -> Vec<Vec<Listed>> {
         let mut first = 0;
-        let mut of = |(file, transaction): (&File, &Transaction)| {
+        let of = |transaction: &Transaction| {
             let program = transaction.program(dialect);
-            let listed = listed(&file.text_for(dialect), &program, first);
+            let listed = |one: &Listing| Listed {
+                text: one.text.clone(),
+                statement: one.statement.map(|statement| first + statement),
+            };
+            let all = program.listing.iter().map(listed).collect();
             first += program.statements.len();
-            listed
+            all
         };
-        self.files.iter().zip(&self.script.transactions).map(&mut of).collect()
+        self.script.transactions.iter().map(of).collect()
     }
 
     fn writes_to(&self, table: &str) -> bool {
@@ -126,53 +150,38 @@ impl Pgbench {
     }
 }
 
-fn given(scale: u64, rules: &Rules) -> Result<BTreeMap<String, Scalar>, Vec<String>> {
-    let mut given = BTreeMap::from([("scale".to_owned(), Scalar::Int(scale as i64))]);
-    for (name, text) in &rules.defines {
-        let value = value_of(text).ok_or_else(|| {
-            vec![format!("-D {name}={text}: a number, true, false or null was expected; texts are not built yet")]
-        })?;
-        given.insert(name.clone(), value);
+/// Values from outside, each with the text that it was given as.
+type Given = BTreeMap<String, (Scalar, Option<String>)>;
+
+fn given(scale: u64, rules: &Rules) -> Given {
+    let scale = [("scale".to_owned(), (Scalar::Int(scale as i64), None))];
+    let define =
+        |(name, text): &(String, String)| (name.clone(), (value_of(text).unwrap_or(Scalar::Text), Some(text.clone())));
+    scale.into_iter().chain(rules.defines.iter().map(define)).collect()
+}
+
+fn variables(given: &Given, rules: &Rules) -> Variables {
+    let values = given.iter().map(|(name, (value, _))| (name.clone(), *value)).collect();
+    if !rules.by_pgbench {
+        return Variables::new(&values);
     }
-    Ok(given)
+    let texts = given.iter().filter_map(|(name, (_, text))| Some((name.clone(), text.clone()?))).collect();
+    Variables::of_pgbench(&values, &texts, rules.protocol)
 }
 
-fn transaction(file: &File, given: &BTreeMap<String, Scalar>, rules: &Rules) -> Result<Transaction, Vec<String>> {
-    let compiled = |dialect| {
-        let source = Source { path: file.title.clone(), text: file.text_for(dialect) };
-        let mut variables = match rules.by_pgbench {
-            true => Variables::of_pgbench(given, rules.protocol),
-            false => Variables::new(given),
-        };
-        let program = compile(&source, &mut variables).map_err(|faults| faults.0)?;
-        Ok::<_, Vec<String>>((program, variables.initial))
-    };
-    let programs = [compiled(Dialect::MySql)?, compiled(Dialect::Postgres)?, compiled(Dialect::Sqlite)?];
+fn transaction(file: &File, programs: [Program; 3], initial: &[Vec<Scalar>; 3]) -> Transaction {
     let name = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    let mut initial = initial.iter().cloned();
+    let programs = programs.map(|program| (program, initial.next().unwrap_or_default()));
     let paths = [(); 3].map(|()| file.title.clone());
-    Ok(Transaction { name: file.title.chars().map(name).collect(), weight: file.weight, programs, paths })
-}
-
-/// Every command with the first line of its text; what ends a branch has none of its own.
-fn listed(text: &str, program: &Program, first: usize) -> Vec<Listed> {
-    let lines: Vec<&str> = text.lines().collect();
-    let line = |number: usize| lines.get(number - 1).map_or("", |line| line.trim());
-    let listed = |(op, number): (&Op, &usize)| {
-        let text = line(*number).to_owned();
-        match op {
-            Op::Run(statement) => Some(Listed { text, statement: Some(first + statement) }),
-            Op::Jump(_) if !text.starts_with("\\else") => None,
-            _ => Some(Listed { text, statement: None }),
-        }
-    };
-    program.ops.iter().zip(&program.lines).filter_map(listed).collect()
+    Transaction { name: file.title.chars().map(name).collect(), weight: file.weight, programs, paths }
 }
 
 impl Workload for Pgbench {
     fn spec(&self) -> WorkloadSpec {
         let spec = self.script.spec();
         let kinds: Vec<TransactionKind> = if self.script.transactions.len() > 1 { spec.kinds } else { Vec::new() };
-        let PgbenchTables { scale, .. } = self.tables;
+        let scale = self.tables.scale;
         WorkloadSpec { data_key: format!("pgbench {scale}"), notes: Vec::new(), kinds, ..spec }
     }
 
@@ -197,7 +206,7 @@ impl Workload for Pgbench {
             (Protocol::Extended, Dialect::MySql | Dialect::Sqlite) => {
                 Err("protocol `extended` is PostgreSQL's: use simple or prepared here".to_owned())
             }
-            _ => Ok(()),
+            _ => self.script.runs_on(dialect),
         }
     }
 

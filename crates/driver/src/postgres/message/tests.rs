@@ -164,3 +164,36 @@ fn an_error_behind_the_end_of_a_statement_is_that_of_its_commit() {
     ];
     assert!(matches!(parse_cut_at(&bytes.concat(), 1), Err(Error::Retryable { .. })));
 }
+
+const READY: (u8, &[u8]) = (b'Z', b"I");
+const BOUND: (u8, &[u8]) = (b'2', b"");
+
+fn fed(parser: AnswerParser, messages: &[(u8, &[u8])]) -> Result<Step, Error> {
+    let mut parser = parser;
+    let bytes: Vec<u8> = messages.iter().flat_map(|(kind, body)| message(*kind, body)).collect();
+    parser.feed(&bytes, None).map(|(_, step)| step)
+}
+
+#[test]
+fn the_answers_of_a_pipeline_are_one_sum() {
+    let pipeline = || AnswerParser::to_request(Request::Pipeline);
+    let row: (u8, &[u8]) = (b'D', b"\0\0");
+    let sum = Answer { rows: 1, affected: 2, returns_rows: true, ..Answer::default() };
+    let messages = [BOUND, row, (b'C', b"SELECT 1\0"), (b'1', b""), BOUND, (b'C', b"UPDATE 2\0"), READY];
+    assert_eq!(fed(pipeline(), &messages), Ok(Step::Done(sum)));
+    assert_eq!(fed(pipeline(), &[READY]), Ok(Step::Done(Answer::default())));
+    let broken = [BOUND, (b'C', b"BEGIN\0"), (b'E', b"SERROR\0C40001\0Mno\0\0"), (b'Z', b"E")];
+    assert_eq!(fed(pipeline(), &broken), Err(Error::Retryable { code: Code::new(b"40001") }));
+    refused(Request::Pipeline, &[BOUND, BOUND]);
+    refused(Request::Pipeline, &[row]);
+}
+
+#[test]
+fn rows_are_described_where_that_was_asked_for() {
+    let execute = || AnswerParser::to_request(Request::Execute).described(true);
+    let messages = [BOUND, (b'T', b"\0\0"), (b'D', b"\0\0"), (b'C', b"SELECT 1\0"), READY];
+    let answer = Answer { rows: 1, returns_rows: true, ..Answer::default() };
+    assert_eq!(fed(execute(), &messages), Ok(Step::Done(answer)));
+    assert_eq!(fed(execute(), &[BOUND, (b'n', b""), (b'C', b"BEGIN\0"), READY]), Ok(Step::Done(Answer::default())));
+    refused(Request::Execute, &[BOUND, (b'T', b"\0\0")]);
+}

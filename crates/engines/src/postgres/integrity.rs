@@ -1,0 +1,48 @@
+//! The checks of the extension `amcheck`: B-trees against their tables from version 11 on, tables from 14 on.
+
+use anyhow::{Context, Result};
+use driver::{Admin, Error};
+
+/// Complaints about these tables and their indexes; None where the extension is not installed.
+pub fn check(admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+    if admin.value("SELECT name FROM pg_available_extensions WHERE name = 'amcheck'")?.is_none() {
+        return Ok(None);
+    }
+    admin.run("CREATE EXTENSION IF NOT EXISTS amcheck").context("cannot create the extension amcheck")?;
+    let arguments = admin.rows("SELECT pronargs FROM pg_proc WHERE proname IN ('bt_index_check', 'verify_heapam')")?;
+    let takes_heap = arguments.iter().flatten().flatten().any(|arguments| arguments == "2");
+    let has_heap_check = arguments.iter().flatten().flatten().any(|arguments| arguments == "6");
+    let mut complaints = Vec::new();
+    for index in indexes(admin, tables)? {
+        let heap = if takes_heap { ", true" } else { "" };
+        ask(admin, &format!("SELECT bt_index_check('{index}'::regclass{heap})"), &index, &mut complaints)?;
+    }
+    for table in tables.iter().filter(|_| has_heap_check) {
+        let rows = admin.rows(&format!("SELECT blkno, offnum, msg FROM verify_heapam('{table}'::regclass)"))?;
+        let line = |row: Vec<Option<String>>| row.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        complaints.extend(rows.into_iter().map(|row| format!("{table}: {}", line(row))));
+    }
+    Ok(Some(complaints))
+}
+
+fn indexes(admin: &mut Admin, tables: &[String]) -> Result<Vec<String>> {
+    let names = tables.iter().map(|table| format!("'{table}'")).collect::<Vec<_>>().join(", ");
+    let rows = admin.rows(&format!(
+        "SELECT i.indexrelid::regclass FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid \
+         JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am a ON a.oid = c.relam \
+         WHERE a.amname = 'btree' AND t.relname IN ({names}) ORDER BY 1"
+    ))?;
+    Ok(rows.into_iter().flatten().flatten().collect())
+}
+
+/// A check that finds something is refused with it.
+fn ask(admin: &mut Admin, sql: &str, what: &str, complaints: &mut Vec<String>) -> Result<()> {
+    match admin.rows(sql) {
+        Ok(_) => Ok(()),
+        Err(Error::Refused { message, .. }) => {
+            complaints.push(format!("{what}: {message}"));
+            Ok(())
+        }
+        Err(error) => Err(error).with_context(|| format!("`{sql}` failed")),
+    }
+}

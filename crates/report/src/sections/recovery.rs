@@ -1,0 +1,352 @@
+//! What crashes have shown: which commits were kept, beside what the settings promise, and how long servers were away.
+
+use analysis::durability::{ClassBound, CrashTally, Durability, RecoveryFigures};
+use record::format::crash::{CrashKind, INTEGRITY_ERRORS, PARTIAL, PHANTOM, RESURRECTED, WRONG_BALANCES, WRONG_LISTS};
+
+use super::{Topic, levels};
+use crate::Evidence;
+use crate::document::{Axis, Block, Chart, Column, Dot, Plane, Plot, Scale, Section, Series, Style, Table, Text};
+use crate::wording::{count, count_of, joined, number, optional_number, percent};
+
+pub struct Recovery;
+
+const GIB: f64 = (1u64 << 30) as f64;
+const MIB: f64 = (1u64 << 20) as f64;
+
+const CLASSES: &str = "D3: commits survive an OS crash and a kill; D2: they survive a kill, an OS crash may lose the last \
+    of them; D1: a kill may lose the last of them; D0: the data may contradict themselves.";
+const MODELS: &str = "A kill ends all processes of the server at once. An OS crash shuts down the file system of the \
+    data: what was never synced is gone, and what the disk was given counts as kept, so a volatile cache of the disk \
+    is not part of it.";
+const TIMES: &str = "Medians over the crashes, from the restart of the server: to the first login and query, to the \
+    first commit, and to the first 5 s with at least 95 % of the throughput before the crash.";
+
+impl Topic for Recovery {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let all = &evidence.conclusions.durability;
+        let mut body: Vec<Block> = all.iter().flat_map(sentences).map(Block::para).collect();
+        body.extend(Block::table(crashes(all)));
+        body.extend(Block::table(recovery(all)));
+        body.extend(charts(evidence, all).into_iter().map(Block::chart));
+        if !body.is_empty() {
+            body.extend([CLASSES, MODELS, TIMES].map(Block::note));
+        }
+        Section::of("recovery", "Durability and recovery", body)
+    }
+}
+
+/// One sentence of each contender for the first screen.
+pub fn first(evidence: &Evidence) -> Vec<String> {
+    evidence.conclusions.durability.iter().map(|one| format!("{} {}", class(one), losses(one))).collect()
+}
+
+fn sentences(one: &Durability) -> Vec<String> {
+    let damage = one.crashes.iter().filter_map(|tally| damage(&one.contender, tally));
+    let away = away(&one.contender, &one.recovery);
+    std::iter::once(format!("{} {}", class(one), losses(one))).chain(damage).chain(away).collect()
+}
+
+/// `` `A` promises D3 by its settings, and no crash has shown less. ``
+fn class(one: &Durability) -> String {
+    let contender = &one.contender;
+    let claimed = one.claimed.as_deref().unwrap_or("a class that is not known");
+    let Some(measured) = one.measured else {
+        return format!("`{contender}` promises {claimed} by its settings; no crash was followed to its end.");
+    };
+    let known = match measured.known {
+        ClassBound::Exactly => String::new(),
+        bound => format!("{} ", bound.as_str()),
+    };
+    let class = measured.class;
+    if one.is_broken {
+        return format!(
+            "`{contender}` promises {claimed} by its settings and does not keep it: measured {known}{class}."
+        );
+    }
+    format!("`{contender}` promises {claimed} by its settings; measured {known}{class}.")
+}
+
+fn losses(one: &Durability) -> String {
+    one.crashes.iter().filter(|tally| tally.crashes > 0).map(loss).collect::<Vec<_>>().join(" ")
+}
+
+/// A count, thousands set apart.
+fn whole(count: u64) -> String {
+    if count < 1_000 { count.to_string() } else { number(count as f64) }
+}
+
+fn crashes_of(kind: CrashKind, crashes: usize) -> String {
+    match kind {
+        CrashKind::Kill => count(crashes, "kill"),
+        CrashKind::Os => count_of(crashes, "OS crash", "OS crashes"),
+    }
+}
+
+/// `30 kills lost no acknowledged commit: with 95 % confidence fewer than 9.5 % of kills lose any.`
+fn loss(tally: &CrashTally) -> String {
+    let crashes = crashes_of(tally.kind, tally.crashes);
+    if let Some(below) = tally.loss_probability_below {
+        return format!(
+            "{crashes} lost none of {} acknowledged commits: with 95 % confidence the probability that one loses \
+             commits is below {}.",
+            whole(tally.acknowledged),
+            percent(below)
+        );
+    }
+    let window = tally.window_s.map(|window| format!(", of at most the last {} s", number(window)));
+    format!(
+        "{} of {crashes} lost commits: {} of {} that were acknowledged{}.",
+        tally.losing,
+        whole(tally.lost),
+        whole(tally.acknowledged),
+        window.unwrap_or_default()
+    )
+}
+
+/// What contradicts itself, and servers that did not come back.
+fn damage(contender: &str, tally: &CrashTally) -> Option<String> {
+    let found = tally.damage.iter().map(|(metric, found)| damaged(metric, *found));
+    let gone =
+        (tally.not_restarted > 0).then(|| format!("no restart after {}", crashes_of(tally.kind, tally.not_restarted)));
+    let all: Vec<String> = found.chain(gone).collect();
+    let crashes = crashes_of(tally.kind, tally.crashes);
+    (!all.is_empty()).then(|| format!("`{contender}` was damaged by {crashes}: {}.", joined(all)))
+}
+
+fn damaged(metric: &str, found: u64) -> String {
+    let (one, many) = match metric {
+        PHANTOM => ("transaction that nobody sent", "transactions that nobody sent"),
+        RESURRECTED => ("transaction that was reported as aborted", "transactions that were reported as aborted"),
+        PARTIAL => ("transaction with some of its effects only", "transactions with some of their effects only"),
+        WRONG_BALANCES => ("account with a wrong balance", "accounts with a wrong balance"),
+        WRONG_LISTS => ("list with gaps or out of order", "lists with gaps or out of order"),
+        INTEGRITY_ERRORS => ("error of the engine's own check", "errors of the engine's own check"),
+        other => (other, other),
+    };
+    count_of(found as usize, one, many)
+}
+
+/// Throughput and recovery time as a pair, and how the second follows the redo log.
+fn away(contender: &str, figures: &RecoveryFigures) -> Option<String> {
+    let (tps, t_rw_s, longest_s) = (figures.tps?, figures.t_rw_s?, figures.t_rw_s_max?);
+    let mut text = format!(
+        "`{contender}` committed {} transactions per second before the crash and its first one {} s after the restart \
+         (median; longest {} s).",
+        number(tps),
+        number(t_rw_s),
+        number(longest_s)
+    );
+    if let Some(per) = figures.per_redo {
+        let crashes = count_of(per.crashes, "crash", "crashes");
+        let bounds = format!("95 % CI {} to {}", number(per.low), number(per.high));
+        text += &match per.low > 0.0 || per.high < 0.0 {
+            true => format!(
+                " Each GiB of redo log since the last checkpoint adds {} s ({bounds}, {crashes}).",
+                number(per.seconds_per_gib)
+            ),
+            false => {
+                format!(" It is not shown that more redo log takes longer (seconds for each GiB: {bounds}, {crashes}).")
+            }
+        };
+    }
+    Some(text)
+}
+
+fn crashes(all: &[Durability]) -> Table {
+    let columns = [
+        Column::name("contender", 0),
+        Column::name("crash", 0),
+        Column::number("claimed", 1),
+        Column::number("crashes", 3),
+        Column::number("with a loss", 0),
+        Column::number("lost commits", 0),
+        Column::number("of", 2),
+        Column::number("window s", 1),
+        Column::number("probability below", 4),
+        Column::number("wrong", 2),
+    ];
+    let row = |one: &Durability, tally: &CrashTally| {
+        let damage = tally.damage.iter().map(|(_, found)| found).sum::<u64>() + tally.not_restarted as u64;
+        [
+            one.contender.clone(),
+            tally.kind.title().to_owned(),
+            one.claimed.clone().unwrap_or_else(|| "-".to_owned()),
+            tally.crashes.to_string(),
+            tally.losing.to_string(),
+            whole(tally.lost),
+            whole(tally.acknowledged),
+            optional_number(tally.window_s),
+            tally.loss_probability_below.map_or("-".to_owned(), percent),
+            damage.to_string(),
+        ]
+    };
+    let rows = all.iter().flat_map(|one| one.crashes.iter().map(move |tally| row(one, tally)));
+    Table::new(columns).with_rows(rows)
+}
+
+fn recovery(all: &[Durability]) -> Table {
+    let titles = ["contender", "tps before", "first login s", "first commit s", "full rate s", "redo MiB", "s per GiB"];
+    let row = |one: &Durability| {
+        let figures = &one.recovery;
+        let per_redo = figures
+            .per_redo
+            .map(|per| format!("{} ({} to {})", number(per.seconds_per_gib), number(per.low), number(per.high)));
+        figures.t_rw_s.map(|_| {
+            [
+                one.contender.clone(),
+                optional_number(figures.tps),
+                optional_number(figures.t_conn_s),
+                optional_number(figures.t_rw_s),
+                optional_number(figures.t_95_s),
+                optional_number(figures.redo_bytes.map(|bytes| bytes / MIB)),
+                per_redo.unwrap_or_else(|| "-".to_owned()),
+            ]
+        })
+    };
+    Table::of_numbers(titles).with_rows(all.iter().filter_map(row))
+}
+
+fn charts(evidence: &Evidence, all: &[Durability]) -> Vec<Chart> {
+    let redo: Vec<Series> = all.iter().enumerate().filter_map(|(color, one)| over_redo(color, one)).collect();
+    let pairs: Vec<Series> = all.iter().enumerate().filter_map(|(color, one)| pair(color, one)).collect();
+    let charts = [
+        (
+            redo,
+            "Recovery time over redo log",
+            "redo log since the last checkpoint (GiB)",
+            "A dot for each crash; lines are the median slope.",
+        ),
+        (
+            pairs,
+            "Throughput and recovery time",
+            "transactions per second before the crash",
+            "Medians: to the right is faster at work, lower is sooner back.",
+        ),
+    ];
+    let drawn = charts.into_iter().filter(|(series, ..)| !series.is_empty());
+    drawn.map(|(series, title, x, caption)| chart(evidence, series, title, x, caption)).collect()
+}
+
+/// None where the engine does not show its log.
+fn over_redo(color: usize, one: &Durability) -> Option<Series> {
+    let pairs: Vec<(f64, f64)> = one.recovery.pairs.iter().map(|(bytes, seconds)| (bytes / GIB, *seconds)).collect();
+    let (first, last) = pairs.iter().fold((f64::MAX, f64::MIN), |(low, high), (x, _)| (low.min(*x), high.max(*x)));
+    let line = one.recovery.per_redo.map(|per| [first, last].map(|x| (x, per.intercept_s + per.seconds_per_gib * x)));
+    (!pairs.is_empty())
+        .then(|| Series { law: line.into_iter().flatten().collect(), ..dots(color, &one.contender, &pairs) })
+}
+
+fn pair(color: usize, one: &Durability) -> Option<Series> {
+    let place = one.recovery.tps.zip(one.recovery.t_rw_s)?;
+    Some(dots(color, &one.contender, &[place]))
+}
+
+fn dots(color: usize, name: &str, places: &[(f64, f64)]) -> Series {
+    let dot = |(x, y): &(f64, f64)| Dot { x: *x, y: *y, title: format!("{name}: {} s", number(*y)), ..Dot::default() };
+    Series {
+        name: name.to_owned(),
+        color,
+        style: Style::Dots,
+        dots: places.iter().map(dot).collect(),
+        law: Vec::new(),
+        marks: Vec::new(),
+        mark_title: String::new(),
+    }
+}
+
+fn chart(evidence: &Evidence, series: Vec<Series>, title: &str, x: &str, caption: &str) -> Chart {
+    Chart {
+        title: title.to_owned(),
+        legend: levels::legend(evidence),
+        caption: Text::plain(caption),
+        alt: format!("{title}: seconds from the restart to the first commit over {x}, one colour for each contender."),
+        // The table of recovery times has the figures.
+        table: None,
+        plot: Plot::Plane(Plane {
+            x: Axis { title: x.to_owned(), scale: Scale::Zero, ticks: Vec::new() },
+            y: Axis { title: "first commit (s)".to_owned(), scale: Scale::Zero, ticks: Vec::new() },
+            series,
+            band: None,
+            estimate: None,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::durability::{MeasuredClass, PerRedo};
+
+    fn clean(kind: CrashKind) -> CrashTally {
+        CrashTally {
+            kind,
+            crashes: 30,
+            not_restarted: 0,
+            failed: 0,
+            losing: 0,
+            acknowledged: 12_647,
+            lost: 0,
+            holes: 0,
+            unknown: 0,
+            damage: Vec::new(),
+            window_s: None,
+            loss_probability_below: Some(0.095),
+        }
+    }
+
+    fn lossy(kind: CrashKind) -> CrashTally {
+        let none = CrashTally { losing: 28, lost: 1_672, window_s: Some(0.17), ..clean(kind) };
+        CrashTally { loss_probability_below: None, ..none }
+    }
+
+    fn told(claimed: &str, class: &'static str, is_broken: bool, crashes: Vec<CrashTally>) -> Vec<String> {
+        let per = PerRedo { seconds_per_gib: 9.5, low: 8.25, high: 11.0, intercept_s: 0.2, crashes: 30 };
+        let recovery = RecoveryFigures {
+            tps: Some(484.0),
+            t_conn_s: Some(0.25),
+            t_rw_s: Some(0.31),
+            t_rw_s_max: Some(0.55),
+            t_95_s: None,
+            without_full_rate: 30,
+            redo_bytes: None,
+            per_redo: Some(per),
+            pairs: Vec::new(),
+        };
+        sentences(&Durability {
+            workload: "ledger".to_owned(),
+            contender: "A".to_owned(),
+            claimed: Some(claimed.to_owned()),
+            measured: Some(MeasuredClass { class, known: ClassBound::Exactly }),
+            is_broken,
+            crashes,
+            recovery,
+        })
+    }
+
+    #[test]
+    fn crashes_are_told_in_sentences() {
+        let kept = told("D3", "D3", false, vec![clean(CrashKind::Kill), clean(CrashKind::Os)]);
+        assert_eq!(
+            kept,
+            [
+                "`A` promises D3 by its settings; measured D3. 30 kills lost none of 12,647 acknowledged commits: with \
+                 95 % confidence the probability that one loses commits is below 9.5 %. 30 OS crashes lost none of \
+                 12,647 acknowledged commits: with 95 % confidence the probability that one loses commits is below \
+                 9.5 %.",
+                "`A` committed 484 transactions per second before the crash and its first one 0.3100 s after the \
+                 restart (median; longest 0.5500 s). Each GiB of redo log since the last checkpoint adds 9.50 s (95 % \
+                 CI 8.25 to 11.0, 30 crashes).",
+            ]
+        );
+        let damaged = CrashTally { damage: vec![(PHANTOM.to_owned(), 1)], not_restarted: 2, ..lossy(CrashKind::Kill) };
+        let broken = told("D2", "D0", true, vec![damaged]);
+        assert_eq!(
+            broken[..2],
+            [
+                "`A` promises D2 by its settings and does not keep it: measured D0. 28 of 30 kills lost commits: 1,672 \
+                 of 12,647 that were acknowledged, of at most the last 0.1700 s.",
+                "`A` was damaged by 30 kills: 1 transaction that nobody sent and no restart after 2 kills.",
+            ]
+        );
+    }
+}

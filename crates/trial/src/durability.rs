@@ -1,0 +1,212 @@
+//! A trial that ends in a crash (method, section 7).
+//!
+//! A server of dbduel's own runs the ledger on fresh data, crashes after a time that the plan drew, is started again on
+//! the files that it left, and goes on with the load until its rate is back. Then its tables are compared with the
+//! ledger, and the engine checks them by its own means. The ledger lies in the trial's folder, outside of what crashes.
+//! An embedded engine runs in a process of its own until the crash, because that is what is killed.
+
+mod crasher;
+mod load_process;
+mod recovery_time;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use load::{Audit, Ledger, LedgerShape, Live, Load, LoadOptions, Witnessed, monotonic_ns};
+
+use super::{
+    Finished, Interrupted, RunningServer, Steps, Trial, clients_target, failed, load_options, make_ready, record,
+};
+use crasher::Crashed;
+use engine::{Server, Volume};
+use record::format::crash::{
+    ACKNOWLEDGED, FIRST_COMMIT, FIRST_LOGIN, FULL_RATE, HOLES, INTEGRITY_ERRORS, INTEGRITY_REMARK, LOAD, LOST, PARTIAL,
+    PHANTOM, REDO, RESURRECTED, UNKNOWN, WINDOW, WRONG_BALANCES, WRONG_LISTS,
+};
+use record::format::{Purpose, Status, TrialRecord};
+use recovery_time::RecoveryTime;
+
+pub use load_process::{SUBCOMMAND, main as load_process_main};
+
+/// Transactions of one client that a ledger has room for; what is not written takes no space.
+const NUMBERS: u64 = 1 << 20;
+/// Clients of the load behind the crash count from here, so that they meet no transaction of those before.
+const AFTER_FIRST_CLIENT: u32 = 1 << 20;
+/// The load behind the crash may take as long as `duration` to come back to its rate, and at least so long.
+const FULL_RATE_LEAST: Duration = Duration::from_secs(10);
+/// How often it is looked at.
+const FULL_RATE_POLL: Duration = Duration::from_millis(500);
+/// Complaints of the engine's check that are kept.
+const COMPLAINTS_MAX: usize = 5;
+
+/// Runs one trial of an experiment with `[recovery]`. Only an interruption gives no record.
+pub fn crash(trial: &Trial, live: &mut dyn FnMut(Live)) -> Result<Finished, Interrupted> {
+    let mut steps = Steps::begin();
+    let mut settings = BTreeMap::new();
+    let crashed = go_through(trial, &mut steps, &mut settings, live);
+    if trial.interrupted.load(Ordering::Relaxed) {
+        return Err(Interrupted);
+    }
+    let mut finished = match crashed {
+        Ok(found) => Finished::without_load(found.record(trial)),
+        Err(error) => failed(trial, steps.current(), &error),
+    };
+    finished.settings = settings;
+    Ok(steps.end(finished))
+}
+
+/// A ledger in a file that goes when the trial is over: what it shows is in the record then.
+struct OwnLedger {
+    ledger: Arc<Ledger>,
+    file: PathBuf,
+}
+
+impl OwnLedger {
+    fn new(trial: &Trial, name: &str, first_client: u32) -> Result<OwnLedger> {
+        let file = trial.folder.join(name);
+        // An earlier session that was killed may have left it.
+        engine::remove_tree(&file)?;
+        let seed = trial.planned.input_seed;
+        let shape = LedgerShape { first_client, clients: trial.clients, numbers: NUMBERS, seed };
+        let ledger = Ledger::create(&file, shape).with_context(|| format!("cannot make {}", file.display()))?;
+        Ok(OwnLedger { ledger: Arc::new(ledger), file })
+    }
+}
+
+impl Drop for OwnLedger {
+    fn drop(&mut self) {
+        let _ = engine::remove_tree(&self.file);
+    }
+}
+
+/// All that a crash has shown.
+struct Found {
+    crashed: Crashed,
+    recovery: RecoveryTime,
+    audit: Audit,
+    /// Of the engine's own check; none where it has none.
+    complaints: Option<Vec<String>>,
+}
+
+fn go_through(
+    trial: &Trial,
+    steps: &mut Steps,
+    settings: &mut BTreeMap<String, String>,
+    live: &mut dyn FnMut(Live),
+) -> Result<Found> {
+    let keeps = trial.workload.keeps_ledger().context("the workload keeps no ledger")?;
+    let volume = steps.take("restore", || {
+        let volume = trial.environment.volume()?;
+        trial.environment.lay_out(trial)?;
+        volume.as_ref().map_or(Ok(()), Volume::sync)?;
+        Ok(volume)
+    })?;
+    let before = OwnLedger::new(trial, "ledger-before", 0)?;
+    let server = steps.take("start", || started(trial))?;
+    settings.clone_from(server.effective_settings());
+    live(Live::without_load("under load until it crashes"));
+    let crashed = steps.take("load", || crasher::crash_under_load(trial, keeps, server, volume.as_ref(), &before))?;
+    live(Live::without_load("recovery"));
+    let after = OwnLedger::new(trial, "ledger-after", AFTER_FIRST_CLIENT)?;
+    let begun_ns = monotonic_ns();
+    let server = steps.take("restart", || started(trial).context("the server did not come back from the crash"))?;
+    let login = server.ready_after();
+    let server = RunningServer::Managed(server);
+    let restart = Restart { begun_ns, login, rate: crashed.rate };
+    let recovery = steps.take("recover", || recover(trial, &server, &after.ledger, &restart))?;
+    live(Live::without_load("audit"));
+    let witnessed = [
+        Witnessed { ledger: &before.ledger, crash_ns: crashed.at_ns },
+        Witnessed { ledger: &after.ledger, crash_ns: u64::MAX },
+    ];
+    let audit = steps.take("audit", || Ok(keeps.audit(&mut server.session()?, &witnessed)?))?;
+    let complaints = steps.take("check", || integrity(trial, &server))?;
+    steps.take("stop", || server.stop())?;
+    Ok(Found { crashed, recovery, audit, complaints })
+}
+
+/// What is known when a server answers again.
+struct Restart {
+    begun_ns: u64,
+    login: Duration,
+    /// Before the crash.
+    rate: Option<f64>,
+}
+
+fn started(trial: &Trial) -> Result<Box<Server>> {
+    match trial.environment.start(trial)? {
+        RunningServer::Managed(server) => Ok(server),
+        RunningServer::UserServer(_) => bail!("a server that dbduel does not manage is not made to crash"),
+    }
+}
+
+/// Goes on with the load until its rate is back, or for as long as that is waited for.
+fn recover(
+    trial: &Trial,
+    server: &RunningServer,
+    ledger: &Arc<Ledger>,
+    Restart { begun_ns, login, rate }: &Restart,
+) -> Result<RecoveryTime> {
+    let target = clients_target(trial, server)?;
+    let options = LoadOptions { ledger: Some(Arc::clone(ledger)), ..load_options(trial, server) };
+    let mut load = Load::prepare(trial.workload, &target, options, trial.interrupted)?;
+    let (mut waited, waited_max) = (Duration::ZERO, trial.conditions.duration.max(FULL_RATE_LEAST));
+    loop {
+        load.warm_up(FULL_RATE_POLL, &mut |_| ())?;
+        waited += FULL_RATE_POLL;
+        let seen = RecoveryTime::of(&ledger.acknowledged_ns(), *begun_ns, *login, *rate, monotonic_ns());
+        if seen.as_ref().is_some_and(|seen| seen.full_rate.is_some() || rate.is_none()) || waited >= waited_max {
+            load.give_up();
+            return seen.context("no transaction was committed behind the crash");
+        }
+    }
+}
+
+fn integrity(trial: &Trial, server: &RunningServer) -> Result<Option<Vec<String>>> {
+    let tables = trial.workload.tables(server.dialect()).into_iter().map(|table| table.name);
+    server.engine().integrity(&mut server.session()?, &tables.collect::<Vec<_>>())
+}
+
+impl Found {
+    fn record(self, trial: &Trial) -> TrialRecord {
+        let complaints = self.complaints.as_ref().filter(|complaints| !complaints.is_empty());
+        let remark = complaints.map(|complaints| {
+            let shown = complaints.iter().take(COMPLAINTS_MAX).cloned().collect::<Vec<_>>().join("; ");
+            (INTEGRITY_REMARK.to_owned(), shown)
+        });
+        let metrics = self.metrics().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        TrialRecord { metrics, remarks: remark.into_iter().collect(), ..record(trial.planned, Status::Ok) }
+    }
+
+    fn metrics(&self) -> Vec<(&'static str, f64)> {
+        let Found { crashed, recovery, audit, complaints } = self;
+        let window_ns = audit.first_lost_ns.map_or(0, |first_ns| crashed.at_ns.saturating_sub(first_ns));
+        let counts = [
+            (ACKNOWLEDGED, crashed.acknowledged),
+            (LOST, audit.lost),
+            (PHANTOM, audit.phantom),
+            (RESURRECTED, audit.resurrected),
+            (PARTIAL, audit.partial),
+            (HOLES, audit.holes),
+            (UNKNOWN, audit.unknown),
+            (WRONG_BALANCES, audit.wrong_balances),
+            (WRONG_LISTS, audit.wrong_lists),
+        ];
+        let mut metrics: Vec<_> = counts.map(|(name, count)| (name, count as f64)).into();
+        metrics.extend([
+            (LOAD, crashed.load.as_secs_f64()),
+            (WINDOW, window_ns as f64 / 1e9),
+            (FIRST_LOGIN, recovery.login.as_secs_f64()),
+            (FIRST_COMMIT, recovery.first_commit.as_secs_f64()),
+        ]);
+        metrics.extend(crashed.rate.map(|rate| ("tps", rate)));
+        metrics.extend(recovery.full_rate.map(|time| (FULL_RATE, time.as_secs_f64())));
+        metrics.extend(crashed.redo_bytes.map(|bytes| (REDO, bytes)));
+        metrics.extend(complaints.as_ref().map(|complaints| (INTEGRITY_ERRORS, complaints.len() as f64)));
+        metrics
+    }
+}
