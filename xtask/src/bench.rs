@@ -56,9 +56,28 @@ fn cpu_ticks() -> Result<(u64, u64)> {
 
 /// A script of the OLTP family over one table of so many rows.
 pub fn workload(script: &str, rows: i64) -> Result<Arc<dyn Workload>> {
+    if is_lua(script) {
+        return lua(script, rows);
+    }
     let kind = workloads::workload_kind(script).with_context(|| format!("{script} is no workload"))?;
     let given = [("rows".to_owned(), OptionValue::Number(rows))].into();
     Ok((kind.build)(&Options::new(kind.options, &given)?)?.into())
+}
+
+/// A script by its path, which sysbench runs too.
+pub fn is_lua(script: &str) -> bool {
+    script.ends_with(".lua")
+}
+
+fn lua(path: &str, rows: i64) -> Result<Arc<dyn Workload>> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {path}: install sysbench"))?;
+    let files = OptionValue::Items(vec![OptionValue::File { path: path.to_owned(), text }]);
+    // As sysbench is run beside it.
+    let uniform = OptionValue::Text("uniform".to_owned());
+    let options = [("table_size", OptionValue::Number(rows)), ("rand_type", uniform)];
+    let options = OptionValue::Table(options.map(|(name, value)| (name.to_owned(), value)).into());
+    let kind = workloads::workload_kind("script").context("there is no workload `script`")?;
+    Ok(kind.with(&[("files".to_owned(), files), ("options".to_owned(), options)].into())?.into())
 }
 
 /// The MariaDB of this machine with `sbtest1` in it.

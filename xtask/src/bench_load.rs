@@ -191,6 +191,7 @@ fn against_nothing<C: Client>(client: impl FnOnce(&Slot) -> Result<C>, interval:
         policy: Arc::default(),
         gauge: None,
         giver: None,
+        dial: None,
         ledger: None,
     };
     let mut client = client(&slot)?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use anyhow::{Result, ensure};
 
-use crate::bench::{done_in_release, load_point_select, median, warn_if_busy};
+use crate::bench::{done_in_release, is_lua, load_point_select, median, warn_if_busy};
 use crate::client_programs::{Cost, Program, make_pgbench_tables};
 use crate::held::{Held, dbduel};
 
@@ -36,7 +36,7 @@ struct Series {
     rivals: &'static [(Program, f64)],
 }
 
-const SERIES: [Series; 6] = [
+const SERIES: [Series; 11] = [
     Series {
         name: "mariadb-point-1",
         server: MARIADB,
@@ -79,11 +79,50 @@ const SERIES: [Series; 6] = [
         connections: 64,
         rivals: &[(Program::Sysbench, 0.5), (Program::Pgbench, 0.85), (Program::Floor, FLOOR_BAR)],
     },
+    Series {
+        name: "lua-mariadb-point-1",
+        server: MARIADB,
+        script: LUA_POINT,
+        connections: 1,
+        rivals: &[(Program::Sysbench, LUA_BAR), (Program::BuiltIn(POINT), f64::INFINITY)],
+    },
+    Series {
+        name: "lua-mariadb-point-8",
+        server: MARIADB,
+        script: LUA_POINT,
+        connections: 8,
+        rivals: &[(Program::Sysbench, LUA_BAR), (Program::BuiltIn(POINT), f64::INFINITY)],
+    },
+    Series {
+        name: "lua-mariadb-point-64",
+        server: MARIADB,
+        script: LUA_POINT,
+        connections: 64,
+        rivals: &[(Program::Sysbench, LUA_BAR), (Program::BuiltIn(POINT), f64::INFINITY)],
+    },
+    Series {
+        name: "lua-mariadb-read_write-8",
+        server: MARIADB,
+        script: LUA_READ_WRITE,
+        connections: 8,
+        rivals: &[(Program::Sysbench, LUA_BAR), (Program::BuiltIn("oltp_read_write"), f64::INFINITY)],
+    },
+    Series {
+        name: "lua-postgres-point-8",
+        server: "postgres@system",
+        script: LUA_POINT,
+        connections: 8,
+        rivals: &[(Program::Sysbench, LUA_BAR), (Program::BuiltIn(POINT), f64::INFINITY)],
+    },
 ];
 
 const MARIADB: &str = "mariadb@system";
 const POINT: &str = "oltp_point_select";
 const FLOOR_BAR: f64 = 1.25;
+/// Scripts of sysbench's package, which both programs run from where it has them.
+const LUA_POINT: &str = "/usr/share/sysbench/oltp_point_select.lua";
+const LUA_READ_WRITE: &str = "/usr/share/sysbench/oltp_read_write.lua";
+const LUA_BAR: f64 = 1.0;
 /// Memory of the client per connection, where there are many.
 const MEMORY_KB_BAR: f64 = 100.0;
 const MANY_CONNECTIONS: u32 = 1000;
@@ -178,7 +217,11 @@ fn run_round(options: &ClientCost, series: &Series, server: &Held, round: u32) -
     let mut costs = vec![Cost::default(); programs.len()];
     for turn in 0..programs.len() {
         let place = (turn + round as usize) % programs.len();
-        costs[place] = programs[place].run(server, series.script, series.connections, options.seconds)?;
+        let (program, script) = (programs[place], series.script);
+        costs[place] = match is_lua(script) {
+            true => program.run_without_start(server, script, series.connections, options.seconds)?,
+            false => program.run(server, script, series.connections, options.seconds)?,
+        };
     }
     Ok(costs)
 }

@@ -24,6 +24,8 @@ pub enum Program {
     },
     Sysbench,
     Pgbench,
+    /// dbduel's built-in workload of the same statements as a Lua script: what is more than it is Lua's share.
+    BuiltIn(&'static str),
     /// A loop over raw sockets (see `floor.rs`).
     Floor,
 }
@@ -33,6 +35,7 @@ pub enum Program {
 pub struct Cost {
     /// CPU of the whole process per query.
     process_us: f64,
+    queries: f64,
     /// CPU of the load threads in the measured interval, per query; only our own program prints it.
     interval_us: f64,
     /// Memory that a connection took; only our own program prints it.
@@ -45,6 +48,7 @@ impl fmt::Display for Program {
             Program::Ourselves { connections } => write!(f, "dbduel at {connections}"),
             Program::Sysbench => f.write_str("sysbench"),
             Program::Pgbench => f.write_str("pgbench -M prep."),
+            Program::BuiltIn(_) => f.write_str("built-in"),
             Program::Floor => f.write_str("floor"),
         }
     }
@@ -62,11 +66,22 @@ impl Program {
         }
     }
 
+    /// What the second half of a run of twice the time costs, so that starting is no part of it.
+    pub fn run_without_start(self, server: &Held, script: &str, connections: u32, seconds: u32) -> Result<Cost> {
+        let short = self.run(server, script, connections, seconds)?;
+        let long = self.run(server, script, connections, 2 * seconds)?;
+        let queries = long.queries - short.queries;
+        ensure!(queries > 0.0, "{self} ran no more queries in twice the time");
+        let process_us = (long.process_us * long.queries - short.process_us * short.queries) / queries;
+        Ok(Cost { process_us, queries, ..long })
+    }
+
     pub fn run(self, server: &Held, script: &str, connections: u32, seconds: u32) -> Result<Cost> {
         let mut command = match self {
             Program::Ourselves { connections } => worker(server, script, connections, seconds)?,
             Program::Sysbench => sysbench(server, script, connections, seconds)?,
             Program::Pgbench => pgbench(server, connections, seconds)?,
+            Program::BuiltIn(name) => worker(server, name, connections, seconds)?,
             Program::Floor => {
                 let mut command = worker(server, script, connections, seconds)?;
                 command.arg("--floor");
@@ -237,6 +252,7 @@ fn cost(command: &mut Command) -> Result<Cost> {
     ensure!(queries > 0.0, "{name} got no answer:\n{output}");
     Ok(Cost {
         process_us: cpu_us / queries,
+        queries,
         interval_us: number_behind(&output, "interval cpu ns:").unwrap_or(f64::NAN) / 1000.0 / queries,
         connection_kb: number_behind(&output, "connection bytes:").unwrap_or(f64::NAN) / 1024.0,
     })

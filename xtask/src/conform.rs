@@ -12,7 +12,7 @@ mod expected;
 mod mariadb;
 mod postgres;
 mod statements;
-mod sysbench;
+pub mod sysbench;
 mod warehouses;
 
 use std::path::Path;

@@ -14,6 +14,7 @@ mod certificates;
 mod client_cost;
 mod client_programs;
 mod conform;
+mod conform_lua;
 mod conform_pgbench;
 mod conform_sqlbench;
 mod conform_tpcc;
@@ -62,6 +63,8 @@ enum Task {
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
     /// Compare our language of scripts, builtin scripts included, with the real pgbench
     ConformPgbench(conform_pgbench::ConformPgbench),
+    /// Compare what the scripts of sysbench do here with what they do with sysbench itself
+    ConformLua(conform_lua::ConformLua),
     /// Take each server found here from start to stop, and test the driver on real servers
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
@@ -117,6 +120,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::ConformPgbench(options) => conform_pgbench::run(&options, root),
+        Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
         Task::Aa(options) => aa::run(&options, root),

@@ -9,6 +9,7 @@
 mod draft;
 mod help;
 mod options;
+mod program;
 mod script;
 mod target;
 mod values;
@@ -55,6 +56,8 @@ pub enum Action {
     Cleanup,
     /// sysbench's `prewarm`: reads the tables into the server's memory.
     Prewarm,
+    /// A command that a script brings along.
+    Command,
 }
 
 /// Whose rules to follow in distribution, retries, counting and layout.
@@ -124,6 +127,8 @@ pub enum ForcedShutdown {
 #[derive(Clone)]
 pub struct Request {
     pub action: Action,
+    /// The name of a script's command.
+    pub command: Option<String>,
     pub workload: &'static load::WorkloadKind,
     /// As given, our default number of rows included; the workload fills in the rest.
     pub workload_options: BTreeMap<String, OptionValue>,

@@ -64,6 +64,7 @@ pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
         Action::Check => tables::check(&job),
         Action::Cleanup => tables::cleanup(&job),
         Action::Prewarm => tables::prewarm(&job),
+        Action::Command => tables::command(&job),
         Action::Bench => measure::bench(&job),
     };
     match done {
@@ -115,6 +116,7 @@ impl Job {
             Action::Check => "cannot check",
             Action::Cleanup => "cannot clean up",
             Action::Prewarm => "cannot read",
+            Action::Command => "cannot run the command on",
             Action::Bench => "cannot measure",
         };
         Failure { error: failure.error.context(format!("{doing} {target}")), ..failure }

@@ -16,14 +16,7 @@ use terminal::{Failure, exit, note, print};
 const SESSIONS: usize = 4;
 
 pub fn prepare(job: &Job) -> Result<u8, Failure> {
-    let mut admin = match job.database()? {
-        Some(admin) => admin,
-        None => {
-            let admin = job.create_database()?;
-            note(&format!("made the database `{}`, which was not there", job.request.target.database));
-            admin
-        }
-    };
+    let mut admin = database(job)?;
     if job.workload.spec().scratch.is_some() {
         let name = job.request.workload.name;
         print(&format!("nothing to prepare: {name} makes its tables as it goes, and drops them\n"))?;
@@ -52,6 +45,29 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
         0 => format!("made {many}, empty as the workload wants them\n"),
         _ => format!("loaded {rows} rows into {many} in {took:.1} s ({rate:.0} rows/s), indexes included\n"),
     })?;
+    Ok(exit::DONE)
+}
+
+/// The workload's database, which is made where it is not there.
+fn database(job: &Job) -> anyhow::Result<Admin> {
+    if let Some(admin) = job.database()? {
+        return Ok(admin);
+    }
+    let admin = job.create_database()?;
+    note(&format!("made the database `{}`, which was not there", job.request.target.database));
+    Ok(admin)
+}
+
+/// Runs a command of a script, which alone knows what it does.
+pub fn command(job: &Job) -> Result<u8, Failure> {
+    let request = &job.request;
+    let (Some(commands), Some(command)) = (job.workload.commands(), request.command.as_deref()) else {
+        return Err(anyhow!("{} has no commands", request.workload.name).into());
+    };
+    drop(if command == "prepare" { database(job)? } else { job.session()? });
+    commands
+        .run(command, &job.target, request.clients, job.data_seed(), &job.interrupted)
+        .map_err(|error| anyhow!(error))?;
     Ok(exit::DONE)
 }
 

@@ -68,6 +68,12 @@ impl AnyConnection {
         rows
     }
 
+    /// Whether futures wait for the reactor of an attached connection; without it they complete at their first poll.
+    /// Returns what was before.
+    pub fn set_polled(&mut self, polled: bool) -> bool {
+        self.transport_mut().is_some_and(|transport| transport.set_polled(polled))
+    }
+
     pub fn closer(&self) -> Closer {
         match self {
             AnyConnection::MySql(connection) => connection.transport().closer(),

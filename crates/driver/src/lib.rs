@@ -184,6 +184,9 @@ pub enum Error {
     /// The server sent something that its protocol does not allow.
     #[error("protocol error: {0}")]
     Protocol(String),
+    /// The client's own program has failed: no server is at fault, and no other try mends it.
+    #[error("{0}")]
+    Client(String),
 }
 
 impl Error {

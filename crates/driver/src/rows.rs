@@ -120,6 +120,12 @@ impl Rows {
         self.ends.is_empty()
     }
 
+    /// How many values a row has.
+    pub fn width(&self, row: usize) -> usize {
+        let start = if row == 0 { Some(&0) } else { self.ends.get(row - 1) };
+        start.zip(self.ends.get(row)).map_or(0, |(start, end)| end - start)
+    }
+
     pub fn cell(&self, row: usize, column: usize) -> Option<Cell<'_>> {
         let start = if row == 0 { 0 } else { *self.ends.get(row - 1)? };
         let held = self.cells.get(start..*self.ends.get(row)?)?.get(column)?;

@@ -286,6 +286,11 @@ impl Transport {
         self.set_limit(before.limit);
     }
 
+    /// Whether reads wait for the reactor; returns what was before.
+    pub(crate) fn set_polled(&mut self, polled: bool) -> bool {
+        std::mem::replace(&mut self.polled, polled)
+    }
+
     pub(crate) fn limit(&self) -> Option<Duration> {
         self.limit
     }

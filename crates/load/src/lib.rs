@@ -11,6 +11,8 @@ mod board;
 mod checksum;
 mod clock;
 mod deferred_log;
+mod dial;
+mod distribution;
 mod ledger;
 mod load;
 mod loader;
@@ -23,6 +25,7 @@ mod single_pass;
 mod stall;
 mod timeline;
 mod transaction_log;
+pub mod unique;
 mod windows;
 mod worker;
 mod workload;
@@ -33,12 +36,14 @@ pub use board::{Board, Reading};
 pub use checksum::Checksum;
 pub use clock::{Clock, MonotonicClock, monotonic_ns, thread_cpu_ns};
 pub use deferred_log::{DeferredLog, Line};
+pub use dial::Dial;
+pub use distribution::{Distribution, Special};
 pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
 pub use ledger::{Audit, Ledger, LedgerEnd, LedgerEntry, LedgerShape, Witnessed};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, SILENCE_MAX};
 pub use loader::{LOADER_VERSION, Loader};
 pub use pacer::{Arrival, Arrivals, Interarrival, Pacer, Rate};
-pub use policy::{ErrorPolicy, Ignored};
+pub use policy::{ErrorPolicy, Ignored, code_of};
 pub use recorder::{ErrorCounts, KindTally, Recorder, Second, StatementTally, Tally, Timing};
 pub use rng::Rng;
 pub use single_pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
@@ -49,8 +54,8 @@ pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, Fatal, HasPlans,
-    KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome,
-    ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome,
+    ARRIVALS, Attempt, Background, Client, ClientFuture, Commands, CrashWitness, DefersWork, DerivedMetrics, Fatal,
+    HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome,
+    Owner, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome,
     TriedStatement, TriedTransaction, Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
 };

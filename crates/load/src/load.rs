@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use driver::{AnyConnection, Closer, Dialect, Endpoint, Reactor, Target};
+use driver::{Dialect, Endpoint, Reactor, Target};
 
 use crate::backlog::Backlog;
 use crate::board::Board;
@@ -20,6 +20,7 @@ use crate::clock::{
     Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_ns, thread_number,
 };
 use crate::deferred_log;
+use crate::dial::{Dial, Ends};
 use crate::ledger::Ledger;
 use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::paging::Paging;
@@ -211,7 +212,7 @@ impl Ended {
 pub struct Load<'a> {
     timeline: Arc<Timeline>,
     workers: Vec<Running>,
-    closers: Vec<Closer>,
+    ends: Ends,
     gate: Arc<Gate>,
     board: Option<Arc<Board>>,
     arrivals: Option<Arc<Arrivals>>,
@@ -286,6 +287,7 @@ impl<'a> Load<'a> {
         let arrivals = options.rate.map(arrivals);
         let backlog = background.map(|_| Arc::new(Backlog::default()));
         let exchange = options.windows.map(|length| Arc::new(Exchange::new(length, crews.len())));
+        let ends = Ends::default();
         let (ready, readiness) = mpsc::channel();
         let mut workers = Vec::new();
         for (number, crew) in crews.into_iter().enumerate() {
@@ -302,6 +304,7 @@ impl<'a> Load<'a> {
                 arrivals: arrivals.clone(),
                 backlog: backlog.clone(),
                 exchange: exchange.clone(),
+                ends: ends.clone(),
                 crew,
             };
             let ready = ready.clone();
@@ -310,10 +313,10 @@ impl<'a> Load<'a> {
             workers.push(Running { thread: Some(thread), own });
         }
         drop(ready);
-        let mut load = Load {
+        let load = Load {
             timeline,
             workers,
-            closers: Vec::new(),
+            ends,
             gate,
             board,
             arrivals,
@@ -330,7 +333,7 @@ impl<'a> Load<'a> {
             woken_late_ns: 0,
         };
         for _ in 0..load.workers.len() {
-            load.closers.extend(next_ready(&readiness, interrupted)?);
+            next_ready(&readiness, interrupted)?;
         }
         Ok(load)
     }
@@ -608,7 +611,7 @@ impl<'a> Load<'a> {
     fn abandon(&mut self) {
         self.timeline.stop();
         while self.workers.iter().any(|worker| worker.thread.as_ref().is_some_and(|thread| !thread.is_finished())) {
-            self.closers.iter().for_each(Closer::close);
+            self.ends.end_all();
             std::thread::sleep(CUT_EVERY);
         }
         (0..self.workers.len()).for_each(|index| self.join(index));
@@ -648,11 +651,8 @@ impl Drop for Load<'_> {
     }
 }
 
-/// The next worker's closers, or why it cannot start.
-fn next_ready(
-    readiness: &mpsc::Receiver<Result<Vec<Closer>, String>>,
-    interrupted: &AtomicBool,
-) -> Result<Vec<Closer>, Failure> {
+/// Waits for the next worker; fails when it cannot start.
+fn next_ready(readiness: &mpsc::Receiver<Result<(), String>>, interrupted: &AtomicBool) -> Result<(), Failure> {
     loop {
         match readiness.recv_timeout(TICK) {
             Ok(connected) => return connected.map_err(Failure::Start),
@@ -693,24 +693,24 @@ struct Worker {
     arrivals: Option<Arc<Arrivals>>,
     backlog: Option<Arc<Backlog>>,
     exchange: Option<Arc<Exchange>>,
+    ends: Ends,
     crew: Vec<u32>,
 }
 
 /// A worker's clients at their places.
 struct ClientInSlot {
     tasks: Vec<Task>,
-    closers: Vec<Closer>,
     /// Watches their connections, unless there is only one.
     reactor: Arc<Reactor>,
 }
 
 impl Worker {
-    fn run(self, ready: &mpsc::Sender<Result<Vec<Closer>, String>>) -> Ended {
+    fn run(self, ready: &mpsc::Sender<Result<(), String>>) -> Ended {
         confine_to(&self.options.cpus);
         self.own.number.store(thread_number(), Ordering::Release);
         let recorder = Rc::new(RefCell::new(self.recorder()));
         let earliest_ns = Rc::new(Cell::new(u64::MAX));
-        let ClientInSlot { tasks, closers, reactor } = match self.place_all(&recorder, &earliest_ns) {
+        let ClientInSlot { tasks, reactor } = match self.place_all(&recorder, &earliest_ns) {
             Ok(seated) => seated,
             Err(fatal) => {
                 let _ = ready.send(Err(fatal.to_string()));
@@ -718,7 +718,7 @@ impl Worker {
             }
         };
         // The receiver is gone when the load was given up meanwhile; then the gate is closed too.
-        let _ = ready.send(Ok(closers));
+        let _ = ready.send(Ok(()));
         if !self.gate.wait() {
             return Ended::early(Fatal::new("the load was given up before it started"));
         }
@@ -760,26 +760,27 @@ impl Worker {
     fn place_all(&self, recorder: &Rc<RefCell<Recorder>>, earliest_ns: &Rc<Cell<u64>>) -> Result<ClientInSlot, Fatal> {
         let policy = Arc::new(self.options.policy.clone());
         let reactor = Reactor::new().map_err(|e| Fatal::new(format!("no epoll: {e}")))?;
-        let slot = |(place, client): (usize, &u32)| -> Result<(Task, Closer), driver::Error> {
-            let Target { dialect, login, .. } = &self.target;
-            let limit = if dialect.is_embedded() { SQLITE_BUSY_TIMEOUT } else { LOGIN_LIMIT };
-            let mut connection = AnyConnection::connect(*dialect, self.endpoint(*client), login, limit)?;
-            let closer = connection.closer();
+        let slot = |(place, client): (usize, &u32)| -> Result<Task, driver::Error> {
+            let dial = self.dial(*client, self.is_polled().then(|| (Arc::clone(&reactor), place)));
+            let connection = dial.connect()?;
             let alarm = Alarm::new(earliest_ns);
-            let clock = if self.is_polled() {
-                connection.attach(&reactor, place)?;
-                MonotonicClock::woken(alarm.clone())
-            } else {
-                connection.block()?;
-                MonotonicClock::sleeping()
+            let clock = match self.is_polled() {
+                true => MonotonicClock::woken(alarm.clone()),
+                false => MonotonicClock::sleeping(),
             };
-            let future = self.workload.client(self.slot(*client, recorder, clock, &policy), connection)?;
-            Ok((Task { future, alarm }, closer))
+            let future = self.workload.client(self.slot(*client, recorder, clock, &policy, dial), connection)?;
+            Ok(Task { future, alarm })
         };
         let named = |crew: (usize, &u32)| slot(crew).map_err(|error| self.could_not_start(*crew.1, &error));
-        let seated = self.crew.iter().enumerate().map(named).collect::<Result<Vec<_>, _>>()?;
-        let (tasks, closers) = seated.into_iter().unzip();
-        Ok(ClientInSlot { tasks, closers, reactor })
+        let tasks = self.crew.iter().enumerate().map(named).collect::<Result<Vec<_>, _>>()?;
+        Ok(ClientInSlot { tasks, reactor })
+    }
+
+    /// How this client reaches its server.
+    fn dial(&self, client: u32, polled: Option<(Arc<Reactor>, usize)>) -> Dial {
+        let limit = if self.target.dialect.is_embedded() { SQLITE_BUSY_TIMEOUT } else { LOGIN_LIMIT };
+        let target = Target { endpoint: self.endpoint(client).clone(), ..self.target.clone() };
+        Dial { target, limit, polled, ends: self.ends.clone() }
     }
 
     /// Where this client connects to.
@@ -807,6 +808,7 @@ impl Worker {
         recorder: &Rc<RefCell<Recorder>>,
         clock: MonotonicClock,
         policy: &Arc<ErrorPolicy>,
+        dial: Dial,
     ) -> Slot {
         let is_client = client < self.options.clients;
         let pacer = match (&self.backlog, &self.arrivals) {
@@ -826,6 +828,7 @@ impl Worker {
             policy: Arc::clone(policy),
             gauge: self.options.gauge.clone(),
             giver: self.backlog.as_ref().filter(|_| is_client).map(Backlog::giver),
+            dial: Some(dial),
             ledger: self.options.ledger.clone(),
         }
     }

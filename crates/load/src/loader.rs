@@ -43,6 +43,10 @@ impl Loader<'_> {
     /// Makes and fills the tables; indexes come after the rows, and what refers to other tables after all
     /// of them. `progress` gets the rows loaded so far.
     pub fn load(&self, workload: &dyn Workload, data_seed: u64, progress: &mut dyn FnMut(u64)) -> Result<(), Error> {
+        if let Some(commands) = workload.commands() {
+            let sessions = if self.target.dialect.is_embedded() { 1 } else { self.sessions as u32 };
+            return commands.run("prepare", self.target, sessions, data_seed, self.interrupted);
+        }
         let tables = workload.tables(self.target.dialect);
         let mut session = self.connect()?;
         tables.iter().flat_map(|table| &table.create).try_for_each(|sql| session.run(sql).map(drop))?;

@@ -55,6 +55,11 @@ pub enum Verdict {
 }
 
 impl ErrorPolicy {
+    /// Whether an error ends the load.
+    pub fn is_fatal(&self, error: &Error) -> bool {
+        self.verdict(error) == Verdict::Fatal
+    }
+
     /// Whether so much time behind its due time is too much for a transaction.
     pub fn is_too_late(&self, behind_ns: u64) -> bool {
         self.latency_limit_ns.is_some_and(|limit_ns| behind_ns > limit_ns)
@@ -63,7 +68,7 @@ impl ErrorPolicy {
     pub fn verdict(&self, error: &Error) -> Verdict {
         match error {
             Error::Lost { .. } if self.reconnect => Verdict::Reconnect,
-            Error::Lost { .. } | Error::Protocol(_) => Verdict::Fatal,
+            Error::Lost { .. } | Error::Protocol(_) | Error::Client(_) => Verdict::Fatal,
             Error::Retryable { code } => self.of_code(code, &[Ignored::Usual, Ignored::Conflicts]),
             Error::Duplicate { code } => self.of_code(code, &[Ignored::Usual]),
             Error::Refused { code, .. } => self.of_code(code, &[]),
@@ -87,6 +92,7 @@ pub fn code_of(error: &Error) -> Code {
         Error::Retryable { code } | Error::Duplicate { code } | Error::Refused { code, .. } => *code,
         Error::Lost { code, .. } => code.unwrap_or(Code::new(b"lost")),
         Error::Protocol(_) => Code::new(b"proto"),
+        Error::Client(_) => Code::new(b"own"),
     }
 }
 

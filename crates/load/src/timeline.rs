@@ -38,6 +38,8 @@ pub struct Timeline {
     pub cut_off: AtomicU32,
     /// Clients whose last transaction was lost with its connection, and who had a new one by then.
     pub unanswered: AtomicU32,
+    /// A client has left of itself, before the interval's end.
+    left_early: AtomicBool,
 }
 
 impl Default for Timeline {
@@ -54,6 +56,7 @@ impl Default for Timeline {
             part: AtomicUsize::new(0),
             cut_off: AtomicU32::new(0),
             unanswered: AtomicU32::new(0),
+            left_early: AtomicBool::new(false),
         }
     }
 }
@@ -105,6 +108,11 @@ impl Timeline {
         self.left.store(transactions, Ordering::Relaxed);
     }
 
+    /// A client has nothing left to do. When all have left, the interval is over.
+    pub fn leave(&self) {
+        self.left_early.store(true, Ordering::Relaxed);
+    }
+
     /// No client starts more transactions than this.
     pub fn limit_each(&self, transactions: u64) {
         self.each.store(transactions, Ordering::Relaxed);
@@ -115,9 +123,9 @@ impl Timeline {
         started < self.each.load(Ordering::Relaxed)
     }
 
-    /// Whether a limited number of transactions has started, and no other one may.
+    /// Whether a limited number of transactions has started, and no other one may, or clients end the interval.
     pub fn is_used_up(&self) -> bool {
-        self.left.load(Ordering::Relaxed) == 0
+        self.left.load(Ordering::Relaxed) == 0 || self.left_early.load(Ordering::Relaxed)
     }
 
     /// Takes one of the transactions that may still start; `false` when there is none.

@@ -61,6 +61,10 @@ pub async fn drive<K: Clock>(client: &mut impl Client, slot: &mut Slot<K>) -> Re
         }
         attempt.clock_ns = start_ns;
         let (outcome, goes_on) = transact(client, slot, arrival, &mut attempt).await;
+        if client.has_left() {
+            slot.timeline.leave();
+            break;
+        }
         if let (Err(fatal), true) = (&goes_on, slot.policy.leaves_alone) {
             leave_alone(client, slot, fatal);
             return Ok(());

@@ -11,13 +11,15 @@ use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink};
+use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink, Target};
 
 use crate::answers::{Answers, Expected, Setting};
 use crate::backlog::Giver;
 use crate::clock::MonotonicClock;
+use crate::dial::Dial;
 use crate::ledger::{Audit, Ledger, Witnessed};
 use crate::pacer::Pacer;
 use crate::policy::{ErrorPolicy, Ignored};
@@ -284,6 +286,9 @@ pub trait Workload: Send + Sync {
     fn runs_once(&self) -> Option<&dyn RunsOnce> {
         None
     }
+    fn commands(&self) -> Option<&dyn Commands> {
+        None
+    }
     fn keeps_ledger(&self) -> Option<&dyn KeepsLedger> {
         None
     }
@@ -359,6 +364,35 @@ pub trait CrashWitness {
     /// The state of the transactions that a server had acknowledged before it was killed, as text, now
     /// that it runs again on the same files.
     fn after_crash(&self, admin: &mut Admin, ran: &Tally) -> Result<String, Error>;
+}
+
+/// A workload that is a program with commands of its own, `prepare` among them: what makes its tables, and drops
+/// them, is known to it alone.
+pub trait Commands {
+    /// Why a command cannot be run; None where it can.
+    fn refuses(&self, command: &str) -> Option<String>;
+    /// Whose option a name is, in any spelling; None where nobody knows it.
+    fn owner(&self, option: &str) -> Option<Owner>;
+    /// Its options and their defaults, for a reader.
+    fn help(&self) -> String;
+    /// Runs a command, with as many sessions as `clients` where it can use them; what it draws follows from `seed`.
+    fn run(
+        &self,
+        command: &str,
+        target: &Target,
+        clients: u32,
+        seed: u64,
+        interrupted: &AtomicBool,
+    ) -> Result<(), Error>;
+}
+
+/// Whose an option is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// The workload's alone.
+    Workload,
+    /// That of the program which such workloads are written for.
+    Program,
 }
 
 /// A workload whose clients write what they ask for and what they are answered into a [`Ledger`], so that after a crash
@@ -441,6 +475,8 @@ pub struct Slot<K = MonotonicClock> {
     pub gauge: Option<Gauge>,
     /// Where a client leaves what it defers, if there are slots that run it.
     pub giver: Option<Giver>,
+    /// For clients that want more connections than the one they get; None where no load runs them.
+    pub dial: Option<Dial>,
     /// Where a client of a workload that keeps a ledger writes.
     pub ledger: Option<Arc<Ledger>>,
 }
@@ -535,6 +571,11 @@ pub trait Client {
     /// workload's names; 0 stands for none.
     fn journal(&self) -> &[u32] {
         &[]
+    }
+
+    /// Whether the client has left of itself: its last try was none, and it makes no other.
+    fn has_left(&self) -> bool {
+        false
     }
 
     fn connection(&mut self) -> &mut Self::Connection;

@@ -67,8 +67,6 @@ pub struct ScriptClient<C, K> {
     script: Script,
     /// By transaction: where its commands begin in `answers`, and its statements among all.
     firsts: Vec<First>,
-    /// Variables as they were when the transaction under way began; none where they have no past.
-    before: Vec<Slot>,
     session: Session<C, K>,
 }
 
@@ -183,8 +181,7 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             names: Arc::clone(&script.names),
             slots,
         };
-        let before = if script.by_pgbench && script.max_tries != 1 { session.slots.clone() } else { Vec::new() };
-        Ok(ScriptClient { script, firsts, before, session })
+        Ok(ScriptClient { script, firsts, session })
     }
 
     /// Why the last expression had no value.
@@ -192,31 +189,16 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         self.session.why
     }
 
-    /// Draws the transaction. Its variables have their first values, or where they follow pgbench those of the
-    /// client's last transaction.
+    /// Draws the transaction. Its variables have their first values, or where they follow pgbench those that the
+    /// client's last try has left.
     fn begin(&mut self, turn: Turn) -> usize {
-        let ScriptClient { script, before, session, .. } = self;
+        let ScriptClient { script, session, .. } = self;
         let kind = session.begin(script, turn);
         if !script.by_pgbench {
             session.open = false;
             session.reset(script.transactions[kind].program(session.dialect).initial);
-        } else if turn.retry == 0 {
-            copy(before, &session.slots);
-        } else {
-            copy(&mut session.slots, before);
         }
         kind
-    }
-}
-
-/// Copies values, and the texts that belong to them, into memory that is there.
-fn copy(to: &mut [Slot], from: &[Slot]) {
-    for (to, from) in to.iter_mut().zip(from) {
-        (to.value, to.is_text) = (from.value, from.is_text);
-        if from.is_text || matches!(from.value, Scalar::Double(_) | Scalar::Text) {
-            to.text.clear();
-            to.text.push_str(&from.text);
-        }
     }
 }
 
@@ -812,7 +794,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
 
     async fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> Result<Outcome, Error> {
         let kind = self.begin(turn);
-        let ScriptClient { script, firsts, session, .. } = self;
+        let ScriptClient { script, firsts, session } = self;
         attempt.kind = kind;
         let (program, first) = (script.transactions[kind].program(session.dialect), firsts[kind]);
         let mut next = 0;

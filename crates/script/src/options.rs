@@ -55,6 +55,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
     OptionSpec::new("max_tries", "0", "how often a transaction is tried at most; 0: until the trial's end"),
     OptionSpec::new("expect_failures", "0%", "transactions that may fail by a wrong answer, such as 0.1%"),
+    OptionSpec::new("options", TABLE, "options of a Lua script, such as { tables = 4 }"),
     OptionSpec::new("writes", "false", "statements that read call functions that write"),
 ];
 
@@ -90,6 +91,9 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
             Wrong::InFiles(in_files) => OptionError { in_files, ..OptionError::new(key, "") },
         }
     };
+    if *options.value("options") != OptionValue::Table(Entries::new()) {
+        return Err(OptionError::new("options", "it belongs to Lua scripts; SQL files have `variables`"));
+    }
     let given = variables(options.value("variables")).map_err(at("variables"))?;
     let names = Variables::new(&given);
     let sql = |key: &'static str| plain_files(options.value(key)).map_err(at(key));

@@ -65,6 +65,7 @@ fn slot(script: &Script) -> Slot {
         policy: Arc::new(ErrorPolicy::default()),
         gauge: None,
         giver: None,
+        dial: None,
         ledger: None,
     }
 }

@@ -109,6 +109,7 @@ fn only_slot(script: &Script, dialect: Dialect, input_seed: u64) -> Slot {
         policy: Arc::new(ErrorPolicy::default()),
         gauge: None,
         giver: None,
+        dial: None,
         ledger: None,
     }
 }

@@ -48,6 +48,7 @@ fn slot_with<K>(clock: K, timeline: Timeline, policy: ErrorPolicy) -> Slot<K> {
         policy: Arc::new(policy),
         gauge: None,
         giver: None,
+        dial: None,
         ledger: None,
     }
 }
@@ -160,8 +161,7 @@ fn no_protocol_of_pgbench_allocates() {
         let read = "SELECT id FROM own \\aset\nSELECT :id;\n";
         let text = format!("{VALUES}{STATEMENTS}SELECT ':a', :unknown;\n{more}{read}");
         let file = File { title: "a.sql".to_owned(), text, weight: 1, is_builtin: false };
-        // Several tries, so that variables are kept for another.
-        let rules = Rules { protocol, by_pgbench: true, max_tries: 3, ..Rules::default() };
+        let rules = Rules { protocol, by_pgbench: true, ..Rules::default() };
         let scripts = Pgbench::new(&[file], PgbenchTables::new(1), &rules).unwrap();
         let slot = slot(Timeline::default(), ErrorPolicy::default());
         let client = scripts.client_on(connection, &slot).unwrap();

@@ -57,6 +57,7 @@ fn slot(policy: ErrorPolicy) -> Slot {
         policy: Arc::new(policy),
         gauge: None,
         giver: None,
+        dial: None,
         ledger: None,
     }
 }
@@ -85,11 +86,11 @@ fn ran(text: &str, protocol: Protocol, turns: &[Turn]) -> Vec<String> {
 }
 
 #[test]
-fn variables_last_from_one_transaction_to_the_next_and_a_retry_begins_with_the_same() {
+fn variables_last_from_one_try_to_the_next() {
     let text = "\\set n :n + 1\nINSERT INTO seen VALUES (:n);";
     let turns = [TURN, Turn { number: 1, ..TURN }, Turn { number: 1, retry: 1, ..TURN }, Turn { number: 2, ..TURN }];
     for protocol in [Protocol::Simple, Protocol::Prepared] {
-        assert_eq!(ran(text, protocol, &turns), ["1", "2", "2", "3"], "{protocol:?}");
+        assert_eq!(ran(text, protocol, &turns), ["1", "2", "3", "4"], "{protocol:?}");
     }
 }
 

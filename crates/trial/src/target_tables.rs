@@ -30,6 +30,10 @@ pub fn freshen(
     interrupted: &AtomicBool,
     loaded: &mut dyn FnMut(u64, u64),
 ) -> Result<()> {
+    ensure!(
+        workload.commands().is_none(),
+        "a Lua script makes tables that dbduel does not know, so they cannot be made anew for each trial on a target\n  next: name an engine that dbduel starts, or measure the target once with `dbduel bench`"
+    );
     let mut admin = user_server.session()?;
     let dialect = admin.dialect();
     let tables = workload.tables(dialect);

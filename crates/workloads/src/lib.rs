@@ -33,11 +33,20 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     tpcc::TPCC,
     sqlbench::SQL_BENCH,
     ledger::LEDGER,
-    script::SCRIPT,
+    OWN,
     script::pgbench::TPCB_LIKE,
     script::pgbench::SIMPLE_UPDATE,
     script::pgbench::SELECT_ONLY,
 ];
+
+/// The user's own transactions: SQL files, or a script of sysbench.
+const OWN: WorkloadKind = WorkloadKind {
+    build: |options| match lua::LuaScript::of_options(options)? {
+        Some(script) => Ok(Box::new(script)),
+        None => (script::SCRIPT.build)(options),
+    },
+    ..script::SCRIPT
+};
 
 /// What a ladder of advice is measured with: its size and its pattern of access are nearest to what people tune for.
 pub const ADVISED: ScaledWorkload = ScaledWorkload { kind: &tpcc::TPCC, scale: "warehouses" };

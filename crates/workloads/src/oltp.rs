@@ -9,7 +9,6 @@ mod brackets;
 pub mod bulk;
 pub mod classic;
 mod client;
-mod distribution;
 mod options;
 mod rest;
 mod rules;
@@ -18,7 +17,6 @@ pub mod scripts;
 mod session;
 mod sql;
 mod text;
-mod unique;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,12 +25,12 @@ use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Value};
 
 use self::brackets::Brackets;
 use self::client::{OltpClient, Parameter};
-use self::distribution::Distribution;
 use self::rest::{NoRest, Rest};
 use self::rules::Rules;
 use self::schema::{Rows, Schema};
 use self::sql::{Kind, Statements};
 use crate::workload_kind;
+use load::Distribution;
 use load::{
     Answers, Client, ClientFuture, Expected, HasPlans, Ignored, NamedStatement, OptionValue, Options, OtherMix,
     ReusesTables, Setting, Slot, Table, Tally, Workload, WorkloadSpec, queries,

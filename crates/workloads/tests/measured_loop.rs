@@ -136,6 +136,7 @@ fn slot<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Slot<K> 
         policy: policy.into(),
         gauge: None,
         giver: None,
+        dial: None,
         ledger: None,
     }
 }

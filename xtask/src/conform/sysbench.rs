@@ -36,7 +36,7 @@ pub fn run_with(server: &Held, name: &str, own: &[&str], threads: u32, events: u
 }
 
 /// Its options for a server that listens on a socket.
-fn reach(server: &Held) -> Result<Vec<String>> {
+pub fn reach(server: &Held) -> Result<Vec<String>> {
     let (socket, user, database) = (server.text("socket")?, server.text("user")?, server.text("database")?);
     if server.dialect() == Dialect::MySql {
         let socket = format!("--mysql-socket={socket}");

@@ -12,6 +12,7 @@ use load::{COMPAT, NO_COMPAT, OptionSpec, OptionValue, Options, WorkloadKind};
 use workloads::{WORKLOADS, workload_kind};
 
 use super::options::{self, Flag};
+use super::program::Program;
 use super::target::TargetParts;
 use super::words::{self, Given, Takes, Word, normal};
 use super::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb, help, script, values};
@@ -35,6 +36,9 @@ pub struct Draft {
     workload_words: Vec<Given>,
     /// Those that name files, with what stands in them.
     with_files: BTreeMap<String, OptionValue>,
+    /// A script that is a program of its own, with the options that are meant for it.
+    program: Option<Program>,
+    command: Option<String>,
     pub target: TargetParts,
     pub test: Option<String>,
     pub help: bool,
@@ -89,6 +93,7 @@ impl Draft {
     ) -> Result<Draft, String> {
         let mut draft = Draft { verb: Some(verb), ..Draft::default() };
         let words = words::take_apart(words, takes)?;
+        draft.program = Program::among(&words, read_file)?;
         for given in words.iter().filter_map(|word| config_file(word)) {
             let text = read_file(&given.value).map_err(|why| format!("{} {}: {why}", given.typed, given.value))?;
             for word in words::take_apart(&words::of_config_file(&text), takes)? {
@@ -97,13 +102,13 @@ impl Draft {
         }
         words.into_iter().filter(|word| config_file(word).is_none()).try_for_each(|word| draft.take(word))?;
         draft.read_scripts(read_file)?;
-        draft.test.iter().chain(&draft.plain).try_for_each(|word| script::expect_stock(word, read_file))?;
         Ok(draft)
     }
 
     fn take(&mut self, word: Word) -> Result<(), String> {
         match word {
             Word::Plain(word) => self.plain.push(word),
+            Word::Option(given) if self.program.as_mut().is_some_and(|program| program.keeps(&given)) => {}
             Word::Option(given) => match options::find(&given.name) {
                 Some(flag) => (flag.apply)(self, &given.value).map_err(|why| format!("{}: {why}", given.typed))?,
                 None => self.workload_words.push(given),
@@ -146,8 +151,11 @@ impl Draft {
         self.notes.push(what.to_owned());
     }
 
-    pub fn finish(self) -> Result<Asked, String> {
+    pub fn finish(mut self) -> Result<Asked, String> {
         let verb = self.verb.expect("a draft is begun with its verb");
+        if let Some(program) = self.program.take() {
+            return self.finish_program(verb, program);
+        }
         if let Some(given) = self.workload_words.iter().find(|given| takes(&given.name).is_none()) {
             return Err(unknown(given));
         }
@@ -167,6 +175,31 @@ impl Draft {
             (_, Verb::Cleanup) => Action::Cleanup,
         };
         self.request(action, workload, ending.is_some()).map(|request| Asked::Do(Box::new(request)))
+    }
+
+    /// A script's own words: its path and a command, which may be one that sysbench does not have.
+    fn finish_program(mut self, verb: Verb, program: Program) -> Result<Asked, String> {
+        let mut plain = std::mem::take(&mut self.plain);
+        plain.retain(|word| *word != program.path);
+        if let Some(word) = plain.get(1) {
+            return Err(format!("`{word}` was not expected here"));
+        }
+        let named = plain.pop();
+        let sysbench_form = named.is_some() || self.test.is_some();
+        let command = named.unwrap_or_else(|| verb.name().to_owned());
+        let own = program.commands();
+        if self.help || (command == "help" && own.refuses("help").is_some()) {
+            return Ok(Asked::Help(own.help()));
+        }
+        let action =
+            if ["run", Verb::Bench.name()].contains(&command.as_str()) { Action::Bench } else { Action::Command };
+        if action == Action::Command {
+            own.refuses(&command).map_or(Ok(()), Err)?;
+            self.command = Some(command);
+        }
+        let kind = program.kind;
+        self.with_files = program.options();
+        self.request(action, kind, sysbench_form).map(|request| Asked::Do(Box::new(request)))
     }
 
     /// The workload, where one was named, and sysbench's last word, which makes the line one of its form.
@@ -273,6 +306,7 @@ impl Draft {
         }
         Ok(Request {
             action,
+            command: self.command,
             workload,
             workload_options,
             compat,

@@ -16,8 +16,10 @@ A command line of sysbench works with its first word replaced by `dbduel bench`:
   dbduel bench --test=oltp --oltp-table-size=1000000 --mysql-user=root --num-threads=4 run
 It then does what its last word says (prepare, run, cleanup, prewarm, help) and follows sysbench 1.0, or
 0.4 with --test=oltp, in distribution, retries, counting and layout. Both `_` and `-` are understood.
-A path of a script (/usr/share/sysbench/oltp_read_only.lua) means the built-in workload of its name; a
-file that is there and was edited is refused, because no Lua is run.
+A Lua script that is there is run as it stands, with its own options and commands; it is a program, and
+has your rights:
+  dbduel bench my.lua --mysql-db=shop --tables=4 --threads=16 --time=60 run
+A path to no file (tests/db/oltp.lua) means the built-in workload of its name.
 ";
 
 fn about(verb: Verb) -> &'static str {

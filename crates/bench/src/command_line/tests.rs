@@ -246,3 +246,61 @@ fn words_of_other_tools_are_answered_with_ours() {
         assert!(refused(option).contains(&format!("; did you mean {expected}?")), "{}", refused(option));
     }
 }
+
+/// A script of our own, as if it were there.
+fn with_script(verb: Verb, line: &str) -> Result<Asked, String> {
+    let text =
+        "sysbench.cmdline.options = { tables = { 'tables', 1 }, queue = { 'a queue', 'a' }, wet = { 'a flag', false } }
+                sysbench.cmdline.commands = { fill = { function() end } }
+                function prepare() end
+                function event() end";
+    read(verb, &words(line), &|path| if path == "my.lua" { Ok(text.to_owned()) } else { no_file(path) })
+}
+
+fn script_request(verb: Verb, line: &str) -> Request {
+    match with_script(verb, line) {
+        Ok(Asked::Do(request)) => *request,
+        Ok(Asked::Help(_)) => panic!("{line}: asked for help"),
+        Err(why) => panic!("{line}: {why}"),
+    }
+}
+
+#[test]
+fn a_script_that_is_there_gets_its_own_options_and_sysbench_s() {
+    let line = "my.lua --mysql-user=a --tables=4 --queue=b --wet --rand-type=uniform --threads=3 --time=7 run";
+    let request = script_request(Verb::Bench, line);
+    assert_eq!((request.action, request.compat, request.format), (Action::Bench, Some(Compat::Modern), Format::Modern));
+    assert_eq!((request.clients, request.duration, request.queue), (3, Some(Duration::from_secs(7)), None));
+    let Some(OptionValue::Table(given)) = request.workload_options.get("options") else { panic!("no options") };
+    let text = |name: &str| given.get(name).map(ToString::to_string);
+    let expected = [("tables", "4"), ("queue", "b"), ("wet", "on"), ("rand_type", "uniform"), ("threads", "3")];
+    for (name, value) in expected {
+        assert_eq!(text(name), Some(format!("\"{value}\"")), "{name}");
+    }
+    let ours = script_request(Verb::Bench, "my.lua --target mysql://app@db/bench --clients 2");
+    assert_eq!((ours.action, ours.format, ours.clients), (Action::Bench, Format::Text, 2));
+    assert_eq!(ours.workload_options["options"], OptionValue::Table(BTreeMap::new()));
+}
+
+#[test]
+fn commands_of_a_script_are_called_by_their_names() {
+    let command = |verb, line: &str| {
+        let request = script_request(verb, line);
+        (request.action, request.command)
+    };
+    let named = |name: &str| (Action::Command, Some(name.to_owned()));
+    assert_eq!(command(Verb::Bench, "my.lua --mysql-user=a prepare"), named("prepare"));
+    assert_eq!(command(Verb::Bench, "my.lua --mysql-user=a fill"), named("fill"));
+    assert_eq!(command(Verb::Bench, "--test=my.lua --mysql-user=a run"), (Action::Bench, None));
+    assert_eq!(command(Verb::Prepare, "my.lua --target mysql://app@db/bench"), named("prepare"));
+    let refused = |line: &str| with_script(Verb::Bench, line).err().unwrap_or_default();
+    assert_eq!(refused("my.lua --mysql-user=a cleanup"), "'my.lua' test does not implement the 'cleanup' command.");
+    assert_eq!(refused("my.lua --mysql-user=a foo"), "Unknown command: foo");
+    assert_eq!(refused("my.lua fill now"), "`now` was not expected here");
+    assert!(
+        refused("my.lua --mysql-user=a --tabels=3 run").contains("invalid option: --tabels=3; did you mean --tables?")
+    );
+    assert!(
+        matches!(with_script(Verb::Bench, "my.lua help"), Ok(Asked::Help(text)) if text.starts_with("my.lua options:"))
+    );
+}

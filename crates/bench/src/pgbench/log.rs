@@ -100,8 +100,14 @@ impl<'a> Log<'a> {
         self.failed = self.failed.take().or(written.err());
     }
 
-    /// Ends the files; the first error that any of them has met.
+    /// Ends the files, with the intervals that are over; the first error that any of them has met.
     pub fn end(mut self) -> io::Result<()> {
+        if let Some(seconds) = self.logging.interval_s {
+            let now_us = monotonic_ns() / 1_000 + self.ahead_us;
+            for (file, interval) in self.files.iter_mut().zip(&mut self.intervals) {
+                file.write_all(interval.past(now_us, seconds).as_bytes())?;
+            }
+        }
         let flushed = self.files.iter_mut().try_for_each(Write::flush);
         self.failed.map_or(flushed, Err)
     }

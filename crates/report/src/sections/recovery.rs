@@ -115,7 +115,7 @@ fn damage(contender: &str, tally: &CrashTally) -> Option<String> {
 
 fn damaged(metric: &str, found: u64) -> String {
     let (one, many) = match metric {
-        PHANTOM => ("transaction that nobody sent", "transactions that nobody sent"),
+        PHANTOM => ("transaction that no client sent", "transactions that no client sent"),
         RESURRECTED => ("transaction that was reported as aborted", "transactions that were reported as aborted"),
         PARTIAL => ("transaction with some of its effects only", "transactions with some of their effects only"),
         WRONG_BALANCES => ("account with a wrong balance", "accounts with a wrong balance"),
@@ -345,7 +345,7 @@ mod tests {
             [
                 "`A` promises D2 by its settings and does not keep it: measured D0. 28 of 30 kills lost commits: 1,672 \
                  of 12,647 that were acknowledged, of at most the last 0.1700 s.",
-                "`A` was damaged by 30 kills: 1 transaction that nobody sent and no restart after 2 kills.",
+                "`A` was damaged by 30 kills: 1 transaction that no client sent and no restart after 2 kills.",
             ]
         );
     }

@@ -8,8 +8,8 @@ use super::rest::Habit;
 use super::session::Session;
 use super::sql::Kind;
 use super::text::{self, C_BYTES, PAD_BYTES};
-use super::{Mix, Oltp, Script, Version, unique};
-use load::{Answers, Attempt, Client, Outcome, Rng, Turn};
+use super::{Mix, Oltp, Script, Version};
+use load::{Answers, Attempt, Client, Outcome, Rng, Turn, unique};
 
 /// Which client this is, and of how many.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,7 @@
 //! The options of the OLTP workloads, under sysbench's names.
 
 use super::Mix;
-use super::distribution::{Distribution, Special};
-use load::{COMPAT, NO_COMPAT, OptionError, OptionSpec, Options};
+use load::{COMPAT, Distribution, NO_COMPAT, OptionError, OptionSpec, Options, Special};
 
 pub const COMPAT_MODERN: OptionSpec = OptionSpec::new(
     COMPAT,

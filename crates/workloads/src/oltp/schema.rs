@@ -2,9 +2,9 @@
 
 use driver::{Admin, Dialect, Error, RowSink, Value};
 
-use super::distribution::Distribution;
 use super::sql::Statements;
 use super::{Version, text};
+use load::Distribution;
 use load::{OptionError, Options, Rng, Table};
 
 /// The form of the tables and what they hold before a run.

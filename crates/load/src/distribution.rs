@@ -5,7 +5,7 @@
 //! of the keys. What must stay true: no draw leaves the interval, and `tests.rs` beside this file
 //! holds every formula to its exact probabilities.
 
-use load::Rng;
+use crate::rng::Rng;
 
 /// A distribution over the integers of an interval.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,0 +1,86 @@
+//! Scripts of sysbench in experiments, on SQLite, which needs no server.
+
+use crate::support::{Place, text};
+
+const SCRIPT: &str = "sysbench.cmdline.options = { rows = { 'rows of the table', 10 } }
+function prepare()
+   local con = sysbench.sql.driver():connect()
+   con:query('CREATE TABLE t (id INTEGER PRIMARY KEY, k INTEGER)')
+   con:bulk_insert_init('INSERT INTO t (id, k) VALUES')
+   for id = 1, sysbench.opt.rows do con:bulk_insert_next('(' .. id .. ', 0)') end
+   con:bulk_insert_done()
+   con:disconnect()
+end
+function thread_init()
+   con = sysbench.sql.driver():connect()
+   update = con:prepare('UPDATE t SET k = k + 1 WHERE id = ?')
+   id = update:bind_create(sysbench.sql.type.INT)
+   update:bind_param(id)
+end
+function event()
+   assert(con:query_row('SELECT count(*) FROM t') == tostring(sysbench.opt.rows))
+   id:set(sysbench.rand.uniform(1, sysbench.opt.rows))
+   update:execute()
+end
+";
+
+fn experiment(contenders: &str, files: &str, more: &str) -> String {
+    format!(
+        "contender = [{contenders}]\nworkload = {{ name = \"script\", files = {files}{more} }}\nsweep.clients = [2]\n\
+         method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2 }}\n"
+    )
+}
+
+const CONTENDERS: &str = "{ engine = \"sqlite\" }, { engine = \"sqlite\", name = \"other\" }";
+
+#[test]
+fn a_script_prepares_once_and_runs_in_every_trial() {
+    let place = Place::new();
+    place.write("my.lua", SCRIPT);
+    place.write("try.toml", &experiment(CONTENDERS, "[{ path = \"my.lua\" }]", ", options = { rows = 25 }"));
+    place.expect(0, &["run", "try.toml", "--accept-noisy"]);
+    place.assert_every_trial_ran_once();
+    for trial in place.trials() {
+        assert_eq!(trial["status"], "ok", "{trial}");
+        let metric = |name: &str| trial["metrics"][name].as_f64().unwrap();
+        let committed = metric("transactions.committed");
+        assert!(committed > 0.0, "{trial}");
+        assert!((metric("queries.read") - committed).abs() < 4.0 && metric("queries.write") > 0.0, "{trial}");
+    }
+}
+
+#[test]
+fn what_a_script_cannot_have_is_refused_before_anything_starts() {
+    let place = Place::new();
+    place.write("my.lua", SCRIPT);
+    place.write("bad.lua", "function event()\n  x = = 1\nend\n");
+    place.write("own.lua", "function thread_run() end");
+    place.write("a.sql", "SELECT 1;");
+    let one = "[{ path = \"my.lua\" }]";
+    let refused = |files: &str, more: &str, expected: &str| {
+        place.write("try.toml", &experiment(CONTENDERS, files, more));
+        let (_, error) = place.expect(2, &["plan", "try.toml"]);
+        assert!(error.contains(expected), "{files}{more}: {error}");
+    };
+    refused("[{ path = \"bad.lua\" }]", "", "bad.lua:2: unexpected symbol near '='");
+    refused("[{ path = \"own.lua\" }]", "", "own.lua: the script brings its own thread_run()");
+    refused("[{ path = \"my.lua\" }, { path = \"a.sql\" }]", "", "one Lua script and nothing beside it");
+    refused("[{ path = \"my.lua\", weight = 3 }]", "", "`weight` has no meaning for a Lua script");
+    refused(one, ", variables = { scale = 3 }", "it belongs to SQL files, and my.lua is a Lua script");
+    refused(one, ", options = { rowz = 3 }", "invalid option: --rowz=3; did you mean --rows?");
+    refused(one, ", options = { rows = \"many\" }", "--rows: a number was expected, not `many`");
+    refused("[{ path = \"a.sql\" }]", ", options = { rows = 3 }", "it belongs to Lua scripts");
+}
+
+#[test]
+fn a_script_is_refused_on_a_target_whose_tables_dbduel_would_not_know() {
+    let place = Place::new();
+    place.write("my.lua", SCRIPT);
+    let target = format!("{{ name = \"mine\", target = \"sqlite://{}/mine.db\" }}", place.path().display());
+    rusqlite::Connection::open(place.path().join("mine.db")).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
+    let contenders = format!("{{ engine = \"sqlite\" }}, {target}");
+    place.write("try.toml", &experiment(&contenders, "[{ path = \"my.lua\" }]", ""));
+    let output = place.dbduel(&["run", "try.toml", "--accept-noisy"]);
+    let told = text(&output.stderr) + &text(&output.stdout);
+    assert!(told.contains("a Lua script makes tables that dbduel does not know"), "{told}");
+}
