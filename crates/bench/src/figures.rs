@@ -202,7 +202,7 @@ pub fn report(
     };
     BenchReport {
         declared: spec.kinds.into_iter().map(experiment::plan::kind_record).collect(),
-        notes: spec.notes,
+        notes: spec.notes.into_iter().chain(spec.warnings).collect(),
         paced: tpcc::is_paced(option),
         workload: request.workload.name.to_owned(),
         target: all_targets(request),

@@ -275,6 +275,9 @@ impl BenchReport {
             let errors = self.errors.iter().map(|(code, times)| format!("{code}: {}", grouped(*times as f64)));
             lines.push(row("errors by code", &errors.collect::<Vec<_>>().join(", ")));
         }
+        if let Some(above) = self.metrics.get("above_limit") {
+            lines.push(row("above limit", &format!("{} transactions", grouped(*above))));
+        }
         lines.extend(self.skipped());
         let cpu = self.metrics.get("client_cpu_us_per_query");
         lines.extend(cpu.map(|us| row("client CPU", &format!("{us:.1} us per query"))));
@@ -288,10 +291,12 @@ impl BenchReport {
         (skipped > 0.0).then(|| {
             let share = 100.0 * skipped / due.max(1.0);
             let left = self.metric("transactions.left_waiting");
+            let is_limited = self.metrics.contains_key("above_limit");
+            let why = if is_limited { "were later than the limit" } else { "found the queue full" };
             row(
                 "skipped",
                 &format!(
-                    "{} of {} arrivals ({share:.1} %): {} found the queue full, {} still waited at the end",
+                    "{} of {} arrivals ({share:.1} %): {} {why}, {} still waited at the end",
                     grouped(skipped),
                     grouped(due),
                     grouped(skipped - left),

@@ -19,6 +19,7 @@ mod refusals;
 mod repeats;
 mod schedule;
 mod setup;
+mod try_out;
 mod warm_up;
 
 use std::collections::BTreeSet;
@@ -37,6 +38,7 @@ use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pi
 pub use self::progress::{Progress, Screen, State, times};
 use self::schedule::{Keep, Schedule};
 use self::setup::Setup;
+pub use self::try_out::{Tried, TriedContenders, try_out};
 pub use self::warm_up::warmup_s;
 use analysis::{EndReason, given_up, never_ok};
 use engine::Cache;

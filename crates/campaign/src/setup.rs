@@ -14,6 +14,7 @@ use super::disk_space::{DiskSpace, Shortage, free_bytes};
 use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
+use super::try_out::Tried;
 use engine::{
     Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, version_numbers, weaker_class,
 };
@@ -24,7 +25,7 @@ use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, Purpose, 
 use trial::dataset::Dataset;
 use trial::network_path::Way;
 use trial::{
-    Conditions, DataFolder, Environment, Interrupted, Interval, RunningServer, Trial, null_server, rehearse,
+    Conditions, DataFolder, Environment, Interrupted, Interval, Rehearsed, RunningServer, Trial, null_server, rehearse,
     target_tables,
 };
 
@@ -37,6 +38,15 @@ pub struct Setup<'a> {
     interrupted: &'a AtomicBool,
     /// What generator and network can carry.
     checks: Vec<CheckRecord>,
+    /// Values that trials have to keep, of each contender and dataset.
+    loaded: Vec<Loaded>,
+}
+
+/// What queries brought on loaded tables.
+struct Loaded {
+    contender: String,
+    dataset: String,
+    values: Vec<String>,
 }
 
 /// Tables that contenders are filled with: those of a workload, at each point that has its own.
@@ -117,6 +127,7 @@ impl<'a> Setup<'a> {
             placement,
             interrupted,
             checks: Vec::new(),
+            loaded: Vec::new(),
         };
         let mut absent = Vec::new();
         let mut here = Vec::new();
@@ -349,11 +360,18 @@ impl<'a> Setup<'a> {
             isolation: choice.isolation,
             rate: choice.rate_at(&planned.point),
             data_seed: choice.data_seed,
+            loaded: self.loaded(&planned.contender, &self.datasets[at]),
             client_cpus,
             meeting: None,
             folder,
             interrupted: self.interrupted,
         }
+    }
+
+    fn loaded(&self, contender: &str, filling: &Filling) -> &[String] {
+        let title = filling.title();
+        let found = self.loaded.iter().find(|one| one.contender == contender && one.dataset == title);
+        found.map_or(&[], |one| &one.values)
     }
 
     fn data_folder(&self, planned: &PlannedTrial) -> DataFolder {
@@ -449,19 +467,39 @@ impl<'a> Setup<'a> {
         progress: &Progress,
     ) -> Vec<(String, Result<ContenderFacts>)> {
         let mut all: Vec<(String, Result<ContenderFacts>)> = Vec::new();
+        let mut loaded = Vec::new();
         for prepared in &self.contenders {
             let name = prepared.contender.name.clone();
             progress.status("first start", &name);
             let has_failed = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_err());
             let stands = refusals::expect_what_it_rests_on(self.experiment, &name, has_failed);
-            let facts = stands.and_then(|()| self.rehearse_one(prepared, plan, cache, logs));
+            let facts = stands.and_then(|()| self.rehearse_one(prepared, plan, cache, logs, &mut loaded));
             let facts = facts.with_context(|| format!("cannot start contender {}", with_target(prepared.contender)));
             let facts = if self.interrupted.load(Ordering::Relaxed) { Err(Interrupted.into()) } else { facts };
             all.push((name, facts));
         }
+        self.loaded = loaded;
         let answered = |name: &str| all.iter().any(|(one, facts)| one == name && facts.is_ok());
         self.contenders.retain(|prepared| answered(&prepared.contender.name));
         all
+    }
+
+    /// Runs the transactions of each contender once, at the first point of each workload.
+    pub fn try_out(&self, plan: &Plan, logs: &Path, progress: &Progress) -> Vec<(String, Result<Vec<Tried>>)> {
+        let try_out = |prepared: &PreparedContender| {
+            let name = prepared.contender.name.clone();
+            progress.status("try", &name);
+            let tried = self.experiment.workloads.iter().filter_map(|choice| {
+                let ours = |trial: &&PlannedTrial| trial.contender == name && trial.workload == choice.label;
+                let planned = plan.record.trials.iter().find(ours)?;
+                let tried = trial::try_out(&self.trial(planned, logs, Duration::ZERO)).transpose()?;
+                Some(tried.map(|transactions| Tried { workload: choice.label.clone(), transactions }))
+            });
+            let tried = tried.collect::<Result<_>>();
+            let tried = tried.with_context(|| format!("cannot try contender {}", with_target(prepared.contender)));
+            (name, tried)
+        };
+        self.contenders.iter().map(try_out).collect()
     }
 
     fn rehearse_one(
@@ -470,10 +508,11 @@ impl<'a> Setup<'a> {
         plan: &Plan,
         cache: &Cache,
         logs: &Path,
+        loaded: &mut Vec<Loaded>,
     ) -> Result<ContenderFacts> {
         let logs = logs.join(format!("rehearsal-{}", slug(&prepared.contender.name)));
         std::fs::create_dir_all(&logs)?;
-        let facts = self.facts(prepared, plan, &logs);
+        let facts = self.facts(prepared, plan, &logs, loaded);
         let Prepared::Managed { installation, .. } = &prepared.server else { return facts };
         let work = self.work_of(&prepared.contender.storage);
         let log = logs.join("known-settings.log");
@@ -483,7 +522,13 @@ impl<'a> Setup<'a> {
         })
     }
 
-    fn facts(&self, prepared: &PreparedContender, plan: &Plan, logs: &Path) -> Result<ContenderFacts> {
+    fn facts(
+        &self,
+        prepared: &PreparedContender,
+        plan: &Plan,
+        logs: &Path,
+        loaded: &mut Vec<Loaded>,
+    ) -> Result<ContenderFacts> {
         let mut learned: Option<ContenderFacts> = None;
         for filling in &self.datasets {
             let ours = |trial: &&PlannedTrial| {
@@ -496,7 +541,8 @@ impl<'a> Setup<'a> {
             // Nothing crashes here.
             let planned = &PlannedTrial { purpose: Purpose::Compare, ..planned.clone() };
             let trial = self.trial(planned, logs, Duration::ZERO);
-            let (server, isolation) = rehearse(&trial)?;
+            let Rehearsed { server, isolation, loaded: values } = rehearse(&trial)?;
+            loaded.push(Loaded { contender: prepared.contender.name.clone(), dataset: filling.title(), values });
             let ddl = ddl(&server, &filling.workload)?;
             let plans = plans(&server, filling.workload.as_ref())?;
             let checksums = checksums(&server, filling.workload.as_ref())?;

@@ -253,6 +253,10 @@ pub struct PlanArgs {
     /// Print every default of an experiment file, with its reason, and plan nothing
     #[arg(long, conflicts_with_all = ["file", "json"])]
     pub defaults: bool,
+    /// Start each contender, run every transaction of your scripts once, take back what they changed as far as the server
+    /// can, and print statements, rows and times
+    #[arg(long = "try", requires = "file", conflicts_with_all = ["json", "defaults"])]
+    pub try_out: bool,
 }
 
 /// What the command line may set of the method; it overrides the file and is recorded.

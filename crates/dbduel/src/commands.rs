@@ -9,6 +9,7 @@ mod compare;
 mod lists;
 mod run;
 mod selftest;
+mod try_out;
 mod tune;
 mod verify;
 
@@ -128,7 +129,7 @@ fn first_screen() -> report::Options {
     report::Options { brief: true, width: Some(terminal::width()), ..report::Options::default() }
 }
 
-/// `dbduel plan`: prints what a run would do, and what it would refuse; touches nothing.
+/// `dbduel plan`: prints what a run would do, and what it would refuse; touches nothing without `--try`.
 fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     if args.defaults {
         print(DEFAULT_EXPERIMENT)?;
@@ -141,6 +142,14 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     let experiment = Experiment::load(file, &KNOWN, &args.method.overrides()).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     expect_open_files(&experiment, file).map_err(Failure::usage)?;
+    let point = experiment.points().swap_remove(0);
+    for choice in &experiment.workloads {
+        let spec = experiment::plan::workload(choice, &choice.data_point(&point)).map(|workload| workload.spec());
+        spec.into_iter().flat_map(|spec| spec.warnings).for_each(|warning| note(&format!("warning: {warning}")));
+    }
+    if args.try_out {
+        return try_out::try_out(&experiment, &plan, file);
+    }
     if args.json {
         let json = serde_json::to_string_pretty(&plan.json()).context("cannot write the plan as JSON")?;
         print(&(json + "\n"))?;

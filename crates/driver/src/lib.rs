@@ -256,8 +256,8 @@ pub trait Connection {
     fn dialect(&self) -> Dialect;
     /// Belongs to the set-up, and always blocks.
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error>;
-    /// A statement that the server parses at each execution, as many programs do that prepare nothing. Only
-    /// PostgreSQL's protocol has that form.
+    /// A statement that is parsed at each execution, as many programs do that prepare nothing: unnamed in PostgreSQL;
+    /// prepared and closed each time in MySQL and SQLite.
     fn prepare_each_time(&mut self, sql: &str) -> Result<Statement, Error> {
         let _ = sql;
         Err(Error::Protocol("this protocol has no statements that are parsed at each execution".to_owned()))

@@ -162,7 +162,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         clients_at: workload.clients_at.clone(),
         primary: (spec.primary != Metric::TPS).then_some(primary),
         kinds: spec.kinds.into_iter().map(kind_record).collect(),
-        notes: spec.notes,
+        notes: spec.notes.into_iter().chain(spec.warnings).collect(),
     }
 }
 

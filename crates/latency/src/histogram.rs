@@ -1,5 +1,7 @@
 //! Latencies in fixed memory.
 
+use std::time::Duration;
+
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 
 /// Nanoseconds between 1 us and an hour with three significant digits; what lies outside is counted
@@ -127,6 +129,12 @@ impl Histogram {
         });
         let outside = (self.out_of_range.above > 0).then_some((self.max_ms(), self.out_of_range.above));
         inside.chain(outside).collect()
+    }
+
+    /// How many are longer, within 0.1 % of the limit.
+    pub fn count_above(&self, limit: Duration) -> u64 {
+        let limit_ms = limit.as_secs_f64() * 1e3;
+        self.latencies_ms().iter().filter(|(ms, _)| *ms > limit_ms).map(|(_, count)| count).sum()
     }
 
     /// HdrHistogram V2, compressed: readable by any HdrHistogram library, and mergeable. What was out of range

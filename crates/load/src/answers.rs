@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use driver::{Answer, Dialect, Isolation};
 
 use crate::recorder::Tally;
-use crate::workload::Workload;
+use crate::workload::{ARRIVALS, Turn, Workload};
 
 /// The answers to one kind of statement, since the clients started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct Answers {
     pub wanted: u64,
     /// Answers that are not what the workload expects of each one.
     pub wrong: u64,
+    /// The first transaction of a client that ended by such an answer.
+    pub first_wrong: Option<Turn>,
 }
 
 impl Answers {
@@ -39,6 +41,7 @@ impl Answers {
         self.matched = self.matched.wrapping_add(other.matched);
         self.wanted += other.wanted;
         self.wrong += other.wrong;
+        self.first_wrong = self.first_wrong.or(other.first_wrong);
     }
 }
 
@@ -65,7 +68,11 @@ impl Expected {
     pub fn violations(&self) -> impl Iterator<Item = String> {
         let counted = [("rows", &self.rows, self.seen.rows), ("matched rows", &self.matched, self.seen.matched)];
         let Answers { count, wrong, .. } = self.seen;
-        let each = (wrong > 0).then(|| format!("{}: {wrong} of {count} answers were wrong", self.statement));
+        let first = self.seen.first_wrong.map_or_else(String::new, |turn| match turn.series {
+            ARRIVALS => format!(", first in arrival {}", turn.number),
+            client => format!(", first in transaction {} of client {client}", turn.number),
+        });
+        let each = (wrong > 0).then(|| format!("{}: {wrong} of {count} answers were wrong{first}", self.statement));
         let sums = counted.into_iter().filter_map(|(what, expected, seen)| {
             let expected = expected.as_ref().filter(|expected| !expected.contains(&seen))?;
             let Expected { statement, seen: Answers { count, .. }, .. } = self;
@@ -106,8 +113,12 @@ mod tests {
         check(3..=u64::MAX, 2, Some("point-select: at least 3 rows expected in 7 answers, 2 seen"));
         check(0..=7, 8, Some("point-select: at most 7 rows expected in 7 answers, 8 seen"));
         let seen = Answers { count: 7, wrong: 2, ..Answers::default() };
-        let one = Expected { statement: "order.sql:3".into(), seen, rows: None, matched: None };
-        assert!(one.violations().eq(["order.sql:3: 2 of 7 answers were wrong"]));
+        let one = |seen| Expected { statement: "order.sql:3".into(), seen, rows: None, matched: None };
+        assert!(one(seen).violations().eq(["order.sql:3: 2 of 7 answers were wrong"]));
+        let first = |series| Answers { first_wrong: Some(Turn { series, number: 17, retry: 0 }), ..seen };
+        let named = "order.sql:3: 2 of 7 answers were wrong, first in transaction 17 of client 3";
+        assert!(one(first(3)).violations().eq([named]));
+        assert!(one(first(ARRIVALS)).violations().eq(["order.sql:3: 2 of 7 answers were wrong, first in arrival 17"]));
         check(60..=70, 59, Some("point-select: 60 to 70 rows expected in 7 answers, 59 seen"));
     }
 }

@@ -56,6 +56,6 @@ pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, Commands, CrashWitness, DefersWork, DerivedMetrics, Fatal,
     HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome,
-    Owner, ReusesTables, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, Turn, Workload,
-    WorkloadKind, WorkloadSpec, Workloads, queries,
+    Owner, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome,
+    TriedStatement, TriedTransaction, Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
 };

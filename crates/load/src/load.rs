@@ -282,7 +282,9 @@ impl<'a> Load<'a> {
         let gate = Arc::new(Gate::default());
         let board = options.board.then(|| Arc::new(Board::new(options.clients as usize, crews.len())));
         // Its clock starts when the gate opens; until then no arrival is taken.
-        let arrivals = options.rate.map(|rate| Arc::new(Arrivals::new(rate, options.input_seed)));
+        let late_max = workload.spec().latency_limit;
+        let arrivals = |rate| Arc::new(Arrivals::new(rate, options.input_seed).no_later_than(late_max));
+        let arrivals = options.rate.map(arrivals);
         let backlog = background.map(|_| Arc::new(Backlog::default()));
         let exchange = options.windows.map(|length| Arc::new(Exchange::new(length, crews.len())));
         let ends = Ends::default();

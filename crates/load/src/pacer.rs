@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::backlog::Backlog;
 use crate::rng::Rng;
@@ -48,7 +49,7 @@ pub struct Arrival {
     /// From 0; its inputs follow from series, number and seed, whichever client takes it.
     pub number: u64,
     pub due_ns: u64,
-    /// Too many others waited behind it: it is counted and not run.
+    /// Too many others waited behind it, or it is later than it may be: it is counted and not run.
     pub missed: bool,
 }
 
@@ -60,6 +61,8 @@ pub struct Arrivals {
     scheduled: AtomicU64,
     taken: AtomicU64,
     queue_max: u64,
+    /// An arrival that is later than this is missed.
+    late_max_ns: u64,
     /// Only the coordinator's; a lock so that the schedule can be shared, never waited for.
     source: Mutex<Source>,
 }
@@ -86,8 +89,14 @@ impl Arrivals {
             scheduled: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             queue_max: rate.queue_max,
+            late_max_ns: u64::MAX,
             source: Mutex::new(source),
         }
+    }
+
+    /// The same, with arrivals missed that are later than this when a client is free.
+    pub fn no_later_than(self, limit: Option<Duration>) -> Arrivals {
+        Arrivals { late_max_ns: limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64), ..self }
     }
 
     /// Begins to schedule; the first gap lies between `start_ns` and the first arrival.
@@ -119,7 +128,8 @@ impl Arrivals {
             // The slot may be written again only after `taken` has moved, and then the exchange fails.
             let due_ns = self.slot(number).load(Ordering::Relaxed);
             let behind = number + self.queue_max;
-            let missed = behind < scheduled && self.slot(behind).load(Ordering::Relaxed) <= now_ns;
+            let is_crowded = behind < scheduled && self.slot(behind).load(Ordering::Relaxed) <= now_ns;
+            let missed = is_crowded || now_ns > due_ns.saturating_add(self.late_max_ns);
             if self.taken.compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return Some(Arrival { series: ARRIVALS, number, due_ns, missed });
             }
@@ -194,6 +204,15 @@ mod tests {
         let taken: Vec<Arrival> = (0..20).map(|_| arrivals.take(20_500_000).unwrap()).collect();
         let missed: Vec<u64> = taken.iter().filter(|arrival| arrival.missed).map(|arrival| arrival.number).collect();
         assert_eq!(missed, (0..10).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn arrivals_that_are_later_than_they_may_be_are_missed() {
+        let rate = Rate { per_sec: 1000.0, gaps: Interarrival::Constant, queue_max: 100 };
+        let arrivals = Arrivals::new(rate, 1).no_later_than(Some(Duration::from_millis(5)));
+        arrivals.start(0);
+        let missed = (0..20).map(|_| arrivals.take(20_000_000).unwrap()).filter(|arrival| arrival.missed);
+        assert_eq!(missed.map(|arrival| arrival.due_ns / 1_000_000).collect::<Vec<_>>(), (1..15).collect::<Vec<_>>());
     }
 
     #[test]

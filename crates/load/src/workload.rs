@@ -149,6 +149,8 @@ pub struct WorkloadSpec {
     pub needs_answers: bool,
     /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
     pub rests: bool,
+    /// Transactions that take longer are counted; in an open loop those that are later already are skipped.
+    pub latency_limit: Option<Duration>,
     /// What verdicts come from.
     pub primary: Metric,
     /// Kinds of transactions that are counted apart, in the order of [`Attempt::kind`].
@@ -159,6 +161,8 @@ pub struct WorkloadSpec {
     pub scratch: Option<Scratch>,
     /// Sentences without a full stop; one that has to stand beside any of its numbers is the first.
     pub notes: Vec<String>,
+    /// What is allowed and may be a mistake of the user's; likewise sentences.
+    pub warnings: Vec<String>,
 }
 
 impl WorkloadSpec {
@@ -171,11 +175,13 @@ impl WorkloadSpec {
             clients: None,
             needs_answers: false,
             rests: false,
+            latency_limit: None,
             primary: Metric::TPS,
             kinds: Vec::new(),
             counts: &[],
             scratch: None,
             notes: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
@@ -208,10 +214,10 @@ pub struct TransactionKind {
 
 /// Schema, data, transactions and checks, with all options decided.
 ///
-/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Six
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Seven
 /// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
-/// `remains`, `expected_answers` and `timed_statements` return a list, which may be empty, and `other_mix` returns
-/// data.
+/// `remains`, `kept_values`, `expected_answers` and `timed_statements` return a list, which may be empty, and
+/// `other_mix` returns data.
 pub trait Workload: Send + Sync {
     fn spec(&self) -> WorkloadSpec;
     fn tables(&self, dialect: Dialect) -> Vec<Table>;
@@ -222,6 +228,10 @@ pub trait Workload: Send + Sync {
     /// Looks for wrong data, before a run or after one; each line is a violation, with the query that
     /// shows it. `ran` is what the clients counted since the tables were loaded, where that is known.
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error>;
+    /// Queries whose first value has to be after each run what it was on the loaded tables.
+    fn kept_values(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Whether it can run there at all; asked before anything is loaded.
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
         let _ = dialect;
@@ -271,6 +281,9 @@ pub trait Workload: Send + Sync {
         None
     }
     fn derived_metrics(&self) -> Option<&dyn DerivedMetrics> {
+        None
+    }
+    fn runs_once(&self) -> Option<&dyn RunsOnce> {
         None
     }
     fn commands(&self) -> Option<&dyn Commands> {
@@ -395,6 +408,49 @@ pub trait KeepsLedger {
 pub trait DerivedMetrics {
     /// By name, the primary metric in front.
     fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)>;
+}
+
+/// Transactions that can be run once each, to see what their statements bring before anything is measured.
+pub trait RunsOnce {
+    /// Runs each transaction once, on a connection of its own, and takes back what it changed as far as the server can.
+    fn run_once(
+        &self,
+        connect: &mut dyn FnMut() -> Result<AnyConnection, Error>,
+        input_seed: u64,
+    ) -> Result<Vec<TriedTransaction>, Error>;
+}
+
+/// What one transaction brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedTransaction {
+    pub name: String,
+    pub statements: Vec<TriedStatement>,
+    /// Why it ended before its last statement.
+    pub failure: Option<String>,
+    /// Statements whose changes could not be taken back.
+    pub lasting: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriedStatement {
+    pub line: usize,
+    pub label: Option<String>,
+    pub sql: String,
+    pub outcome: TriedOutcome,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TriedOutcome {
+    /// Rows that it returned, or that a change found.
+    Answered {
+        rows: u64,
+        took_ns: u64,
+    },
+    Failed,
+    /// A COMMIT: what it would keep is taken back.
+    HeldBack,
+    /// In a branch that was not taken, or behind the statement that failed.
+    NotReached,
 }
 
 /// A row of a sysbench table with its secondary index and the pages' free space.

@@ -53,7 +53,12 @@ pub const METRICS: &[Described] = &[
     described("transactions.committed", "", "of these, committed"),
     described("transactions.rolled_back", "", "of these, rolled back on purpose, as the workload demands"),
     described("transactions.failed", "", "of these, failed"),
-    described("transactions.skipped", "", "of these, never run: more arrived than the server completed"),
+    described(
+        "transactions.skipped",
+        "",
+        "of these, never run: more arrived than the server completed, or they were later than latency_limit",
+    ),
+    described("above_limit", "", "transactions that took longer than latency_limit"),
     described("transactions.retries", "", "attempts that were repeated"),
     described("queries.read", "", "statements that read"),
     described("queries.write", "", "statements that write"),

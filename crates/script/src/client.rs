@@ -184,6 +184,11 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
         Ok(ScriptClient { script, firsts, session })
     }
 
+    /// Why the last expression had no value.
+    pub fn why(&self) -> &str {
+        self.session.why
+    }
+
     /// Draws the transaction. Its variables have their first values, or where they follow pgbench those that the
     /// client's last try has left.
     fn begin(&mut self, turn: Turn) -> usize {
@@ -441,6 +446,7 @@ impl<C: Connection, K: Clock> Session<C, K> {
         if reads {
             rows.clear();
         }
+        let literals = (!*aborts).then_some(*dialect);
         let answer = match &forms[number] {
             Form::Prepared(prepared, Parameters::Few(parameters, count)) => {
                 let mut values = [Value::Null; PARAMETERS_FEW];
@@ -468,7 +474,7 @@ impl<C: Connection, K: Clock> Session<C, K> {
                     connection.execute(*prepared, values).await
                 }
             }
-            Form::Filled if !fill(text, &statement.pieces, slots, names) => return Ok(None),
+            Form::Filled if !fill(text, &statement.pieces, slots, names, literals) => return Ok(None),
             Form::Filled if reads => connection.query_into(text, rows).await,
             Form::Filled => connection.query(text).await,
             Form::Text(text) if reads => connection.query_into(text, rows).await,
@@ -604,15 +610,26 @@ fn form<C: Connection>(
     }
 }
 
-/// Writes a statement with its values as pgbench does; false where one of them has none, and its name is unknown.
-fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot], names: &[String]) -> bool {
+/// What a server refuses, with the place in the script; pgbench's messages have places of their own.
+fn placed(error: Error, script: &Script, path: &str, line: usize) -> Error {
+    match error {
+        Error::Refused { code, message } if !script.by_pgbench => {
+            Error::Refused { code, message: format!("{path}:{line}: {message}") }
+        }
+        other => other,
+    }
+}
+
+/// Writes a statement with its values, as literals of a dialect or bare as pgbench does; false where one of them has
+/// none, and its name is unknown.
+fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot], names: &[String], literals: Option<Dialect>) -> bool {
     text.clear();
     pieces.iter().all(|piece| match piece {
         Piece::Text(part) => {
             text.push_str(part);
             true
         }
-        Piece::Variable(slot) if slots[*slot].write(text) => true,
+        Piece::Variable(slot) if slots[*slot].write_as(text, literals) => true,
         Piece::Variable(slot) => match names.get(*slot) {
             Some(name) => {
                 text.push(':');
@@ -622,6 +639,18 @@ fn fill(text: &mut String, pieces: &[Piece], slots: &[Slot], names: &[String]) -
             None => false,
         },
     })
+}
+
+/// A text in quotes; MySQL also takes a backslash for the beginning of something else.
+fn quote(text: &mut String, value: &str, dialect: Dialect) {
+    text.push('\'');
+    for c in value.chars() {
+        if c == '\'' || (c == '\\' && dialect == Dialect::MySql) {
+            text.push(c);
+        }
+        text.push(c);
+    }
+    text.push('\'');
 }
 
 /// Prepares a statement, or keeps its text where the server cannot prepare this kind.
@@ -661,6 +690,30 @@ impl Slot {
             Scalar::Undefined => return false,
         };
         written.is_ok()
+    }
+
+    fn write_as(&self, text: &mut String, literals: Option<Dialect>) -> bool {
+        match literals {
+            Some(dialect) => self.write_literal(text, dialect),
+            None => self.write(text),
+        }
+    }
+
+    /// Writes what the parameter would be; false where there is no value. A sign has room, so that it makes no comment.
+    fn write_literal(&self, text: &mut String, dialect: Dialect) -> bool {
+        match self.value {
+            Scalar::Undefined => return false,
+            Scalar::Text => quote(text, &self.text, dialect),
+            Scalar::Double(number) if !number.is_finite() => quote(text, &self.text, dialect),
+            Scalar::Double(_) => {
+                text.push_str(if self.text.starts_with('-') { " " } else { "" });
+                text.push_str(&self.text);
+            }
+            Scalar::Int(number) if number < 0 => return write!(text, " {number}").is_ok(),
+            Scalar::Bool(flag) if dialect != Dialect::Postgres => return write!(text, "{}", i64::from(flag)).is_ok(),
+            Scalar::Null | Scalar::Int(_) | Scalar::Bool(_) => return self.write(text),
+        }
+        true
     }
 
     /// The value as it is sent beside a statement; pgbench sends NULL where there is none.
@@ -753,7 +806,10 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
                 Op::Sleep { count, unit_us } => session.sleep(count, *unit_us, site, attempt).await,
                 Op::Run(number) => {
                     session.at = (kind, site - first.site);
-                    session.run(&program.statements[*number], first.statement + number, site, attempt).await?
+                    let statement = &program.statements[*number];
+                    let ran = session.run(statement, first.statement + number, site, attempt).await;
+                    let path = script.transactions[kind].path(session.dialect);
+                    ran.map_err(|error| placed(error, script, path, statement.line))?
                 }
                 Op::Queue(number) => {
                     session.at = (kind, site - first.site);
@@ -769,6 +825,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
             };
             if let Step::Fail = step {
                 session.at = (kind, site - first.site);
+                session.answers[site].first_wrong.get_or_insert(turn);
                 return match script.by_pgbench {
                     true => Err(session.aborted()),
                     false => session.give_up(attempt).await,
@@ -780,6 +837,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
         end.wrong += u64::from(session.open);
         // A file of pgbench may leave its transaction open for the next.
         if session.open && !script.by_pgbench {
+            end.first_wrong.get_or_insert(turn);
             return session.give_up(attempt).await;
         }
         if session.evaluated > EVALUATED_MAX {

@@ -20,6 +20,7 @@ mod rows;
 mod statement;
 #[cfg(test)]
 mod tests;
+mod try_out;
 mod workload;
 
 use std::collections::BTreeMap;

@@ -21,7 +21,8 @@ fn cases(text: &str) -> Vec<(&str, &str, &str)> {
 fn printed(script: &str) -> String {
     let source = Source { path: "order.sql".to_owned(), text: script.to_owned() };
     match compile(&source, &mut Variables::new(&BTreeMap::new())) {
-        Ok(_) => "no mistake is found\n".to_owned(),
+        Ok(program) if program.warnings.is_empty() => "no mistake is found\n".to_owned(),
+        Ok(program) => program.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect(),
         Err(faults) => format!("{faults}\n"),
     }
 }

@@ -24,7 +24,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     )
     .paths(&["files", "path", "mysql", "postgres", "sqlite"]),
     OptionSpec::new("variables", TABLE, "numbers and switches that scripts may use, such as { scale = 10 }"),
-    OptionSpec::new("protocol", "prepared", "prepared: each statement is prepared once by each client"),
+    OptionSpec::new(
+        "protocol",
+        "prepared",
+        "prepared: once by each client; extended: parsed at each execution; simple: as text, with the values in it",
+    ),
     OptionSpec::new("setup", ITEMS, "SQL files that make the tables")
         .paths(&["setup", "path", "mysql", "postgres", "sqlite"]),
     OptionSpec::new("after_load", ITEMS, "SQL files to run behind the rows: indexes, keys").paths(&[
@@ -38,8 +42,17 @@ pub const OPTIONS: &[OptionSpec] = &[
         .paths(&["connect", "path", "mysql", "postgres", "sqlite"]),
     OptionSpec::new("teardown", ITEMS, "SQL files that drop what setup made beside tables")
         .paths(&["teardown", "path", "mysql", "postgres", "sqlite"]),
-    OptionSpec::new("checks", ITEMS, "queries with what they have to bring: { sql, expect, when = load or after }"),
+    OptionSpec::new(
+        "checks",
+        ITEMS,
+        "queries with what they have to bring: { sql, expect, when = load or after }; expect = \"= load\": what it was when loaded",
+    ),
     OptionSpec::new("table", ITEMS, "tables whose rows are generated: { name, rows, columns }"),
+    OptionSpec::new(
+        "latency_limit",
+        "off",
+        "transactions above it, such as 50ms, are counted; with a rate, those that are later already are skipped",
+    ),
     OptionSpec::new("max_tries", "0", "how often a transaction is tried at most; 0: until the trial's end"),
     OptionSpec::new("expect_failures", "0%", "transactions that may fail by a wrong answer, such as 0.1%"),
     OptionSpec::new("options", TABLE, "options of a Lua script, such as { tables = 4 }"),
@@ -71,9 +84,7 @@ impl From<String> for Wrong {
 }
 
 pub fn read(options: &Options) -> Result<Script, OptionError> {
-    options.choice("protocol", &["prepared"]).map_err(|_| {
-        OptionError::new("protocol", "\"prepared\" is expected; \"extended\" and \"simple\" are not built yet")
-    })?;
+    let protocol = Protocol::ALL[options.choice("protocol", &Protocol::ALL.map(Protocol::name))?];
     let at = |key: &'static str| {
         move |wrong: Wrong| match wrong {
             Wrong::Value(expected) => OptionError::new(key, expected),
@@ -93,7 +104,7 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         return Err(OptionError::new("table", expected));
     }
     Ok(Script {
-        protocol: Protocol::Prepared,
+        protocol,
         by_pgbench: false,
         names: Arc::default(),
         texts: Arc::default(),
@@ -108,6 +119,10 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         teardown: sql("teardown")?,
         checks: checks(options.value("checks")).map_err(at("checks"))?,
         writes: options.flag("writes")?,
+        latency_limit: match options.value("latency_limit") {
+            OptionValue::Text(text) if text == "off" => None,
+            _ => Some(options.duration("latency_limit")?),
+        },
         max_tries: options.number("max_tries", 0, u32::MAX.into())?,
         expect_failures: share(options)?,
         tables,
@@ -245,15 +260,19 @@ fn checks(value: &OptionValue) -> Read<Vec<Check>> {
         };
         let (sql, expect) = (text("sql")?, text("expect")?);
         let (Some(sql), Some(expect)) = (sql, expect) else { return Err(format!("{EXAMPLE} was expected").into()) };
+        let when = text("when")?;
         if expect == "= load" {
-            return Err("expect = \"= load\" is not built yet: write the value itself".to_owned().into());
+            return match when.as_deref() {
+                None | Some("after") => Ok(Check::Kept { sql }),
+                Some(_) => Err("expect = \"= load\" needs when = \"after\"".to_owned().into()),
+            };
         }
-        let when = match text("when")?.as_deref() {
+        let when = match when.as_deref() {
             None | Some("after") => When::After,
             Some("load") => When::Load,
             Some(other) => return Err(format!("when is \"{other}\"; \"load\" or \"after\" was expected").into()),
         };
-        Ok(Check { sql, expect, when })
+        Ok(Check::Value { sql, expect, when })
     };
     items(value).iter().map(check).collect()
 }

@@ -7,7 +7,8 @@ use crate::eval::{Expr, Scalar};
 use crate::expression::{Names, Parser, unknown_variable};
 use crate::fault::{Fault, Faults, Source, nearest};
 use crate::statement::{
-    Ending, Expectation, Gather, Role, SqlStatement, column_names, names_after_colons, scan, with_names_in_quotes,
+    Ending, Expectation, Gather, Role, SqlStatement, column_names, name_in_quotes, names_after_colons, scan,
+    with_names_in_quotes,
 };
 
 /// Variables that every script has, by their numbers.
@@ -76,6 +77,8 @@ pub struct Program {
     pub statements: Vec<SqlStatement>,
     /// The line of each command.
     pub lines: Vec<usize>,
+    /// What is allowed and may be a mistake, each with its place.
+    pub warnings: Vec<String>,
     /// Every command as it is listed, those included that jumps have resolved.
     pub listing: Vec<Listing>,
     /// By command: its place in the listing.
@@ -242,6 +245,10 @@ impl Compiler<'_> {
         if let Some(open) = self.open.pop() {
             self.faults.push(Fault::new(open.at, "\\if without its \\endif", "expected \\endif before the end"));
         }
+        if let Some(line) = self.program.open_at_end().filter(|_| self.variables.pgbench.is_none()) {
+            let what = "the transaction that begins here may be open at the file's end";
+            self.program.warnings.push(warning(self.source, line, what, "expected COMMIT or ROLLBACK on every path"));
+        }
         if let Some(at) = self.pipeline {
             let expected = "expected \\endpipeline before the end";
             self.faults.push(Fault::new(at, "\\startpipeline without its \\endpipeline", expected));
@@ -265,6 +272,22 @@ impl Compiler<'_> {
             self.command(at)
         } else {
             self.statement(at)
+        }
+    }
+
+    fn warn(&mut self, at: usize, what: &str, expected: &str) {
+        self.program.warnings.push(warning(self.source, self.source.line(at), what, expected));
+    }
+
+    /// What pgbench understands in another way, or not at all.
+    fn warn_of_statement(&mut self, at: usize, end: usize, ending: Ending) {
+        let known = |name: &str| self.variables.find(name).filter(|slot| self.visible[*slot]).is_some();
+        if let Some((place, name)) = name_in_quotes(&self.source.text[..end], at, &known) {
+            let what = format!("`:{name}` in quotes stays as it is");
+            self.warn(place, &what, "expected a variable outside of them, or another text");
+        }
+        if ending == Ending::TextsEnd {
+            self.warn(at, "the last statement has no `;`", "expected one at its end");
         }
     }
 
@@ -300,6 +323,9 @@ impl Compiler<'_> {
             pieces = pieces.into_iter().flat_map(|piece| with_names_in_quotes(piece, &known)).collect();
         }
         let next = if ending == Ending::Semicolon { end + 1 } else { end };
+        if self.variables.pgbench.is_none() {
+            self.warn_of_statement(at, end, ending);
+        }
         if let Some(fault) = unknown {
             self.faults.push(fault);
         }
@@ -556,7 +582,7 @@ impl Compiler<'_> {
                 let near = NOTES.iter().find(|note| strsim::damerau_levenshtein(note, other) == 1);
                 if let Some(near) = near {
                     let expected = format!("expected `{near}:`, or other words in a comment");
-                    return Err(Fault::new(at, format!("unknown note `{other}`"), expected));
+                    self.warn(at, &format!("unknown note `{other}`"), &expected);
                 }
             }
         }
@@ -608,6 +634,11 @@ fn seen(variables: &Variables, visible: &[bool]) -> Vec<String> {
     variables.names.iter().zip(visible).filter(|(_, visible)| **visible).map(|(name, _)| name.clone()).collect()
 }
 
+/// `order.sql:4: what; what was expected`
+fn warning(source: &Source, line: usize, what: &str, expected: &str) -> String {
+    format!("{}:{line}: {what}; {expected}", source.path)
+}
+
 fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
@@ -630,6 +661,37 @@ fn command_end(text: &str, at: usize) -> usize {
 }
 
 impl Program {
+    /// The line of a BEGIN that a path through the commands leaves without COMMIT and ROLLBACK.
+    fn open_at_end(&self) -> Option<usize> {
+        // By command, and behind the last: whether it can be reached, and the BEGIN that may then be open.
+        let mut reached = vec![(false, None); self.ops.len() + 1];
+        reached[0].0 = true;
+        // Jumps lead forward only.
+        for (at, op) in self.ops.iter().enumerate() {
+            let (true, open) = reached[at] else { continue };
+            let mut go = |to: usize, open: Option<usize>| {
+                // A jump of an `\if` without its end leads nowhere.
+                if let Some(place) = reached.get_mut(to) {
+                    *place = (true, place.1.or(open));
+                }
+            };
+            match op {
+                Op::Jump(to) => go(*to, open),
+                Op::JumpUnless { to, .. } => {
+                    go(*to, open);
+                    go(at + 1, open);
+                }
+                Op::Set { .. } | Op::Sleep { .. } | Op::EndPipeline(_) => go(at + 1, open),
+                Op::Run(statement) | Op::Queue(statement) => match self.statements[*statement].opens {
+                    Some(true) => go(at + 1, Some(self.lines[at])),
+                    Some(false) => go(at + 1, None),
+                    None => go(at + 1, open),
+                },
+            }
+        }
+        reached[self.ops.len()].1
+    }
+
     pub fn has_pipeline(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, Op::EndPipeline(_)))
     }
@@ -732,6 +794,29 @@ mod tests {
     }
 
     #[test]
+    fn what_may_be_a_mistake_is_a_warning() {
+        let warnings = |text: &str| compiled(text).unwrap().warnings;
+        assert_eq!(warnings("-- expect: 1 row\nSELECT ':unknown', \":hot\", '12:30' /* :hot */;\n"), [""; 0]);
+        let quoted =
+            "order.sql:2: `:hot` in quotes stays as it is; expected a variable outside of them, or another text";
+        assert_eq!(warnings("SELECT 1,\n  ':hot x', :hot;"), [quoted]);
+        let note = "order.sql:1: unknown note `expct`; expected `expect:`, or other words in a comment";
+        assert_eq!(warnings("-- expct: 1 row\nSELECT 1;"), [note]);
+        let last = "order.sql:2: the last statement has no `;`; expected one at its end";
+        assert_eq!(warnings("SELECT 1;\nSELECT 2\n"), [last]);
+        let open = |text: &str| {
+            let warnings = warnings(text);
+            assert!(warnings.iter().all(|one| one.contains("may be open at the file's end")), "{warnings:?}");
+            warnings.first().map(|one| one["order.sql:".len()..].split(':').next().unwrap().to_owned())
+        };
+        assert_eq!(open("BEGIN;\nSELECT 1;\nCOMMIT;"), None);
+        assert_eq!(open("SELECT 1;\nBEGIN;\nSELECT 1;").as_deref(), Some("2"));
+        assert_eq!(open("BEGIN;\n\\if :scale > 1\nCOMMIT;\n\\else\nROLLBACK;\n\\endif\n"), None);
+        assert_eq!(open("BEGIN;\n\\if :scale > 1\nCOMMIT;\n\\endif\n").as_deref(), Some("1"));
+        assert_eq!(open("\\if :scale > 1\nBEGIN;\n\\endif\nSELECT 1;\nCOMMIT;"), None);
+    }
+
+    #[test]
     fn mistakes_have_a_place_a_line_and_what_was_expected() {
         let check = |text: &str, expected: &str| {
             let found = compiled(text).unwrap_err();
@@ -763,7 +848,6 @@ mod tests {
         check("-- nothing\n", "order.sql:1:1: the script has no statement");
         check("\\sleep 0.01\nSELECT 1;", "order.sql:1:8: no time to sleep");
         check("-- expect: one row\nSELECT 1;", "order.sql:1:1: `one row` cannot be expected");
-        check("-- expct: 1 row\nSELECT 1;", "order.sql:1:1: unknown note `expct`");
         check("SELECT count(*) FROM t \\gset", "order.sql:1:1: column 1 has no name");
         check("\\gset\nSELECT 1;", "order.sql:1:1: \\gset without a statement");
         let both = compiled("\\set x 1/0\nSELECT :y;\n").unwrap_err();

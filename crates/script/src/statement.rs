@@ -1,5 +1,6 @@
 //! SQL statements: where one ends, where its variables stand, and what it does as far as counting goes.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use driver::Dialect;
@@ -29,6 +30,22 @@ pub enum Expectation {
     Rows(RangeInclusive<u64>),
     Changed(RangeInclusive<u64>),
     Value(usize),
+}
+
+impl fmt::Display for Expectation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let range = |range: &RangeInclusive<u64>| match (*range.start(), *range.end()) {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least}..{most}"),
+        };
+        match self {
+            Expectation::Rows(rows) if *rows == (1..=u64::MAX) => f.write_str("some rows expected"),
+            Expectation::Rows(rows) if *rows == (1..=1) => f.write_str("1 row expected"),
+            Expectation::Rows(rows) => write!(f, "{} rows expected", range(rows)),
+            Expectation::Changed(rows) => write!(f, "changed {} expected", range(rows)),
+            Expectation::Value(_) => f.write_str("the value of the variable expected"),
+        }
+    }
 }
 
 /// Which variables a row fills: the one row of a result, or the `last` of any number.
@@ -231,6 +248,26 @@ pub fn with_names_in_quotes(piece: Piece, known: &dyn Fn(&str) -> Option<usize>)
     pieces
 }
 
+/// The first known name in single quotes from byte `at` on, and where it stands.
+pub fn name_in_quotes(text: &str, mut at: usize, known: &dyn Fn(&str) -> bool) -> Option<(usize, String)> {
+    while at < text.len() {
+        let end = match stretch(text, at).ok()? {
+            Stretch::Verbatim(end) | Stretch::Comment(end) | Stretch::Variable(end) => end,
+            Stretch::End | Stretch::Meta => at + 1,
+        };
+        let found = text[at..end].match_indices(':').filter(|_| text[at..].starts_with('\'')).find_map(|(colon, _)| {
+            let name = &text[at + colon + 1..end];
+            let name = &name[..name.find(|c: char| !is_of_word(c)).unwrap_or(name.len())];
+            known(name).then(|| (at + colon, name.to_owned()))
+        });
+        if found.is_some() {
+            return found;
+        }
+        at = end;
+    }
+    None
+}
+
 /// The names that stand behind a colon, wherever that is.
 pub fn names_after_colons(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices(':').filter_map(|(at, _)| {
@@ -301,7 +338,7 @@ fn roles(pieces: &[Piece]) -> Vec<Role> {
     roles
 }
 
-fn role(text: &str) -> Role {
+pub fn role(text: &str) -> Role {
     let words = words(text);
     let word = |at: usize| words.get(at).map(|(start, end, _)| text[*start..*end].to_ascii_uppercase());
     let changes = ["INSERT", "UPDATE", "DELETE", "REPLACE", "MERGE"];
@@ -317,6 +354,11 @@ fn role(text: &str) -> Role {
         first if changes.contains(&first) => Role::Write,
         _ => Role::Other,
     }
+}
+
+/// The word that a statement begins with, in capitals.
+pub fn first_word(sql: &str) -> String {
+    words(sql).first().map_or(String::new(), |(start, end, _)| sql[*start..*end].to_ascii_uppercase())
 }
 
 /// The names of the columns that a statement returns, as they stand in its text.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use driver::{Admin, AnyConnection, Dialect, Endpoint, Login, complete};
 use load::{
     Attempt, Client, ErrorPolicy, MonotonicClock, OptionValue, Options, Outcome, Pacer, Recorder, Slot, StatementTally,
-    Timeline, Turn, Window, Workload,
+    Timeline, TriedOutcome, TriedStatement, TriedTransaction, Turn, Window, Workload,
 };
 
 use crate::client::ScriptClient;
@@ -70,6 +70,81 @@ fn slot(script: &Script) -> Slot {
     }
 }
 
+#[test]
+fn every_protocol_brings_the_same_values() {
+    let script = "\\set id random(1, 100)\n\\set less -:id\n\\set half :id / 2.0\n\\set no null\n\\set yes true\n\
+        SELECT 'it''s \\ ' || name AS text FROM item WHERE id = :id AND :yes AND 1-:less > 1 \\gset\n\
+        INSERT INTO log (item) VALUES (:text || ' ' || :half || ' ' || (0-:less) || ' ' || coalesce(:no, 'none'));\n\
+        -- expect: value :text\nSELECT :text;\n";
+    let logged = |protocol: &str| {
+        let mut ran = run(read(script, &[("protocol", text(protocol))]).unwrap(), 20);
+        assert_eq!((ran.outcomes.len(), &ran.wrong), (20, &Vec::<String>::new()), "{protocol}");
+        assert!(ran.outcomes.iter().all(|one| *one == Outcome::Committed), "{protocol}");
+        ran.admin.rows("SELECT item FROM log ORDER BY rowid").unwrap()
+    };
+    let prepared = logged("prepared");
+    assert!(prepared[0][0].as_ref().unwrap().starts_with("it's \\ item"), "{:?}", prepared[0]);
+    assert_eq!(logged("extended"), prepared);
+    assert_eq!(logged("simple"), prepared);
+}
+
+/// Each transaction once, on the loaded tables, with the rows that are then in `log`.
+fn tried(script: &str) -> (Vec<TriedTransaction>, String) {
+    let script = read(script, &[]).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (endpoint, login) = (Endpoint::File(folder.path().join("db")), Login::default());
+    let limit = Duration::from_secs(5);
+    let mut admin = Admin::connect(Dialect::Sqlite, &endpoint, &login, limit).unwrap();
+    admin.run("CREATE TABLE item (id INTEGER PRIMARY KEY, stock INTEGER)").unwrap();
+    admin.run("CREATE TABLE log (item INTEGER)").unwrap();
+    admin.run("INSERT INTO item VALUES (1, 10)").unwrap();
+    let mut connect = || AnyConnection::connect(Dialect::Sqlite, &endpoint, &login, limit);
+    let tried = script.runs_once().unwrap().run_once(&mut connect, 1).unwrap();
+    (tried, admin.value("SELECT count(*) FROM log").unwrap().unwrap())
+}
+
+#[test]
+fn a_transaction_that_is_tried_leaves_nothing_behind() {
+    let outcomes = |script: &str| {
+        let (tried, logged) = tried(script);
+        assert_eq!(logged, "0", "{script}");
+        assert_eq!((tried.len(), tried[0].name.as_str()), (1, "order"));
+        let outcome = |one: &TriedStatement| match one.outcome {
+            TriedOutcome::Answered { rows, .. } => rows.to_string(),
+            TriedOutcome::Failed => "failed".to_owned(),
+            TriedOutcome::HeldBack => "held back".to_owned(),
+            TriedOutcome::NotReached => "not reached".to_owned(),
+        };
+        (tried[0].statements.iter().map(outcome).collect::<Vec<_>>().join(", "), tried[0].failure.clone())
+    };
+    let insert = "INSERT INTO log (item) VALUES (1);\n";
+    assert_eq!(outcomes(&format!("BEGIN;\n{insert}COMMIT;")), ("0, 1, held back".to_owned(), None));
+    assert_eq!(outcomes(&format!("{insert}{insert}SELECT * FROM log;")), ("1, 1, 2".to_owned(), None));
+    let twice = format!("{insert}BEGIN;\n{insert}END;\nBEGIN;\n{insert}ROLLBACK;\nSELECT item FROM log;");
+    let (seen, failure) = outcomes(&twice);
+    assert_eq!((seen.as_str(), failure), ("1, 0, 1, held back, 0, 1, 0, 0", None));
+    let made = "CREATE TABLE more (a INTEGER);\nDROP TABLE item;\n";
+    assert_eq!(outcomes(&format!("{made}{insert}")), ("0, 0, 1".to_owned(), None));
+    let note = format!("{insert}-- expect: 2 rows\nSELECT 1 FROM item;\nSELECT 2;");
+    let why = "shop/order.sql:3: 2 rows expected; it brought 1 row";
+    assert_eq!(outcomes(&note), ("1, failed, not reached".to_owned(), Some(why.to_owned())));
+    let value = format!("{insert}\\set z 0\n\\set x 1 / :z\nSELECT :x;");
+    let why = "shop/order.sql:3: division by zero";
+    assert_eq!(outcomes(&value), ("1, not reached".to_owned(), Some(why.to_owned())));
+    let (seen, refused) = outcomes(&format!("{insert}SELECT abs(-9223372036854775807 - 1);"));
+    let refused = refused.unwrap();
+    assert!(seen == "1, failed" && refused.contains("shop/order.sql:2: integer overflow"), "{seen}: {refused}");
+    let (seen, refused) = outcomes("SELECT absent FROM item;");
+    let refused = refused.unwrap();
+    assert!(seen == "not reached" && refused.contains("shop/order.sql:1: no such column"), "{seen}: {refused}");
+}
+
+#[test]
+fn what_cannot_be_rolled_back_is_named() {
+    let (tried, _) = tried("INSERT INTO log (item) VALUES (1);\nCOMMIT;\nANALYZE;");
+    assert_eq!(tried[0].lasting, ["ANALYZE"]);
+}
+
 /// What some transactions have left.
 struct Ran {
     outcomes: Vec<Outcome>,
@@ -104,6 +179,8 @@ fn run(script: Script, transactions: u64) -> Ran {
         .map(|number| complete(client.attempt(Turn { series: 0, number, retry: 0 }, &mut attempt)).unwrap())
         .collect();
     let sites = script.sites(Dialect::Sqlite).zip(client.answers());
+    let first = |seen: &load::Answers| seen.first_wrong.map(|turn| (turn.series, turn.number));
+    assert!(client.answers().iter().all(|seen| (seen.wrong > 0) == (first(seen) == Some((0, 0)))));
     let wrong =
         sites.filter(|(_, seen)| seen.wrong > 0).map(|(site, seen)| format!("{site}: {}", seen.wrong)).collect();
     drop(client);
@@ -182,7 +259,7 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     };
     let files = |entries: &[(&str, OptionValue)]| OptionValue::Items(vec![table(entries)]);
     let path = || ("path", file("a.sql", "SELECT 1;"));
-    check(&[("protocol", text("simple"))], "protocol", "not built yet");
+    check(&[("protocol", text("text"))], "protocol", "simple, extended, prepared");
     check(
         &[("files", files(&[path(), ("mariadb", file("m.sql", "SELECT 1;"))]))],
         "files",
@@ -194,11 +271,19 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     check(&[("files", files(&[("path", file("a.sql", "SELECT :x;"))]))], "files", "a.sql:1:8: unknown variable `x`");
     check(&[("files", OptionValue::Items(vec![]))], "files", "one file for each transaction");
     check(&[("setup", OptionValue::Items(vec![]))], "table", "setup = [\"schema.sql\"] is missing");
-    let check_of = |expect: &str| files(&[("sql", text("SELECT 1")), ("expect", text(expect))]);
-    check(&[("checks", check_of("= load"))], "checks", "not built yet");
+    let at_load = files(&[("sql", text("SELECT 1")), ("expect", text("= load")), ("when", text("load"))]);
+    check(&[("checks", at_load)], "checks", "needs when = \"after\"");
     let columns = table(&[("id", text("rwo"))]);
     let rows = files(&[("name", text("t")), ("rows", OptionValue::Number(1)), ("columns", columns)]);
     check(&[("table", rows)], "table", "t.id:1:1: unknown variable `rwo`");
+}
+
+#[test]
+fn end_is_refused_where_it_does_not_commit() {
+    let script = read("BEGIN;\nSELECT 1;\nEND;\n", &[]).unwrap();
+    let why = "shop/order.sql:3: END does not commit in MySQL; write COMMIT";
+    assert_eq!(script.runs_on(Dialect::MySql), Err(why.to_owned()));
+    assert_eq!((script.runs_on(Dialect::Postgres), script.runs_on(Dialect::Sqlite)), (Ok(()), Ok(())));
 }
 
 #[test]
@@ -210,6 +295,7 @@ fn checks_look_at_the_tables_when_they_are_asked_to() {
         check("SELECT count(*) FROM item", "100", "load"),
         check("SELECT count(*) FROM item", "99", "load"),
         check("SELECT count(*) FROM log", "1", "after"),
+        check("SELECT sum(stock) FROM item", "= load", "after"),
     ]);
     let script = read("SELECT 1;", &[("checks", checks)]).unwrap();
     let mut admin = run(script.clone(), 1).admin;
@@ -217,6 +303,7 @@ fn checks_look_at_the_tables_when_they_are_asked_to() {
     assert_eq!(load, ["SELECT count(*) FROM item: 99 was expected, 100 found"]);
     let after = script.check(&mut admin, Some(&load::Tally::default())).unwrap();
     assert_eq!(after, ["SELECT count(*) FROM log: 1 was expected, 0 found"]);
+    assert_eq!(script.kept_values(), ["SELECT sum(stock) FROM item"]);
     assert!(script.spec().notes.is_empty() && !script.spec().writes);
     assert_eq!(script.tables(Dialect::MySql).iter().map(|table| table.rows).collect::<Vec<_>>(), [100, 0]);
 }

@@ -1,10 +1,12 @@
 //! The user's files as a workload: tables, transactions and checks.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
-    Answers, ClientFuture, Expected, Rng, Setting, Slot, Table, Tally, TransactionKind, Workload, WorkloadSpec,
+    Answers, ClientFuture, Expected, Rng, RunsOnce, Setting, Slot, Table, Tally, TransactionKind, Workload,
+    WorkloadSpec,
 };
 use sha2::{Digest, Sha256};
 
@@ -12,6 +14,7 @@ use crate::client::ScriptClient;
 use crate::eval::Scalar;
 use crate::program::{Op, Program, Protocol};
 use crate::rows::GeneratedTable;
+use crate::statement::first_word;
 
 /// A transaction, in the text of each dialect.
 #[derive(Debug, Clone)]
@@ -33,11 +36,18 @@ pub enum When {
     After,
 }
 
+/// What a query over the tables has to bring.
 #[derive(Debug, Clone)]
-pub struct Check {
-    pub sql: String,
-    pub expect: String,
-    pub when: When,
+pub enum Check {
+    Value {
+        sql: String,
+        expect: String,
+        when: When,
+    },
+    /// After each trial what it brought on the loaded tables.
+    Kept {
+        sql: String,
+    },
 }
 
 #[derive(Debug, Clone, Default)]
@@ -58,6 +68,7 @@ pub struct Script {
     pub teardown: Vec<PlainSql>,
     pub checks: Vec<Check>,
     pub writes: bool,
+    pub latency_limit: Option<Duration>,
     /// How often a transaction is tried at most; 0 for as often as there is time.
     pub max_tries: u64,
     /// The share of transactions that may fail by a wrong answer or a missing value.
@@ -161,6 +172,28 @@ impl Script {
         self.programs().any(|program| program.statements.iter().any(|statement| !statement.expectations.is_empty()))
     }
 
+    /// Fails where a transaction ends by a word that MySQL lacks.
+    fn no_end(&self) -> Result<(), String> {
+        let ends = |one: &Transaction| {
+            let program = one.program(Dialect::MySql);
+            let end = program.statements.iter().find(|one| first_word(&one.prepared(Dialect::MySql).0) == "END");
+            let path = one.path(Dialect::MySql);
+            end.map(|end| format!("{path}:{}: END does not commit in MySQL; write COMMIT", end.line))
+        };
+        self.transactions.iter().find_map(ends).map_or(Ok(()), Err)
+    }
+
+    /// Of all files, each once: a text may serve several dialects.
+    fn warnings(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for warning in self.programs().flat_map(|program| &program.warnings) {
+            if !all.contains(warning) {
+                all.push(warning.clone());
+            }
+        }
+        all
+    }
+
     fn data_key(&self) -> String {
         let made = format!("{:?} {:?} {:?}", self.setup, self.tables, self.after_load);
         let hash = Sha256::digest(made.as_bytes());
@@ -203,8 +236,10 @@ impl Workload for Script {
             writes: self.changes_rows(),
             keeps_its_size: !self.changes_rows(),
             needs_answers: self.has_notes() || self.programs().any(reads_values),
+            latency_limit: self.latency_limit,
             kinds: self.transactions.iter().map(kind).collect(),
             notes,
+            warnings: self.warnings(),
             ..WorkloadSpec::reading(self.data_key())
         }
     }
@@ -246,6 +281,10 @@ impl Workload for Script {
         Ok(slot.drive(client))
     }
 
+    fn runs_once(&self) -> Option<&dyn RunsOnce> {
+        Some(self)
+    }
+
     fn timed_statements(&self, dialect: Dialect) -> Vec<String> {
         let named = |one: &Transaction| {
             let names = one.program(dialect).statement_names();
@@ -257,13 +296,22 @@ impl Workload for Script {
     fn check(&self, admin: &mut Admin, ran: Option<&Tally>) -> Result<Vec<String>, Error> {
         let now = if ran.is_none() { When::Load } else { When::After };
         let mut violations = Vec::new();
-        for check in self.checks.iter().filter(|check| check.when == now) {
-            let found = admin.value(&check.sql)?.unwrap_or_else(|| "NULL".to_owned());
-            if found != check.expect {
-                violations.push(format!("{}: {} was expected, {found} found", check.sql, check.expect));
+        for check in &self.checks {
+            let Check::Value { sql, expect, when } = check else { continue };
+            if *when == now {
+                let found = admin.value(sql)?.unwrap_or_else(|| "NULL".to_owned());
+                violations.extend((found != *expect).then(|| format!("{sql}: {expect} was expected, {found} found")));
             }
         }
         Ok(violations)
+    }
+
+    fn kept_values(&self) -> Vec<String> {
+        let kept = |check: &Check| match check {
+            Check::Kept { sql } => Some(sql.clone()),
+            Check::Value { .. } => None,
+        };
+        self.checks.iter().filter_map(kept).collect()
     }
 
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
@@ -280,6 +328,7 @@ impl Workload for Script {
             Dialect::Sqlite if has(Program::joins_statements) => {
                 Err("`\\;` is not SQLite's: it runs one statement at a time".to_owned())
             }
+            Dialect::MySql => self.no_end(),
             _ => Ok(()),
         }
     }

@@ -87,9 +87,15 @@ COMMIT;
 ";
 
 fn allocated<C: Connection>(shown: &str, script: &str, connection: C) {
+    allocated_as(Protocol::Prepared, shown, script, connection);
+}
+
+fn allocated_as<C: Connection>(protocol: Protocol, shown: &str, script: &str, connection: C) {
     let slot = slot(Timeline::default(), ErrorPolicy::default());
-    let client = script::client_on(&options(script, "SELECT 1"), connection, &slot).unwrap();
-    allocated_by(shown, client, &slot);
+    let mut given = options(script, "SELECT 1");
+    given.insert("protocol".to_owned(), OptionValue::Text(protocol.name().to_owned()));
+    let client = script::client_on(&given, connection, &slot).unwrap();
+    allocated_by(&format!("{shown}, {}", protocol.name()), client, &slot);
 }
 
 fn allocated_by(shown: &str, mut client: impl Client, slot: &Slot) {
@@ -119,10 +125,13 @@ fn no_command_allocates_on_the_drivers_of_servers() {
         let name = if dialect == Dialect::Postgres { ".s.PGSQL.5432" } else { "mysql.sock" };
         let server = NullServer::start(dialect, &folder.path().join(name)).unwrap();
         let login = Login { user: "app".to_owned(), ..Login::default() };
-        let mut connection =
-            AnyConnection::connect(dialect, &server.endpoint(), &login, Duration::from_secs(5)).unwrap();
-        connection.block().unwrap();
-        allocated(&format!("a null server of {dialect:?}"), &format!("{VALUES}{STATEMENTS}"), connection);
+        for protocol in Protocol::ALL {
+            let mut connection =
+                AnyConnection::connect(dialect, &server.endpoint(), &login, Duration::from_secs(5)).unwrap();
+            connection.block().unwrap();
+            let shown = format!("a null server of {dialect:?}");
+            allocated_as(protocol, &shown, &format!("{VALUES}{STATEMENTS}"), connection);
+        }
     }
 }
 
@@ -131,6 +140,7 @@ fn no_protocol_of_pgbench_allocates() {
     let folder = tempfile::tempdir().unwrap();
     for (dialect, protocol) in [
         (Dialect::MySql, Protocol::Simple),
+        (Dialect::MySql, Protocol::Extended),
         (Dialect::Postgres, Protocol::Simple),
         (Dialect::Postgres, Protocol::Extended),
         (Dialect::Postgres, Protocol::Prepared),
@@ -145,6 +155,7 @@ fn no_protocol_of_pgbench_allocates() {
         connection.block().unwrap();
         let more = match (protocol, dialect) {
             (Protocol::Simple, _) => "SELECT 1\\; SELECT id FROM own\\; SELECT 2 AS two \\aset q_\n",
+            (_, Dialect::MySql) => "",
             _ => "\\startpipeline\nBEGIN;\nSELECT :a, :b;\nUPDATE own SET v = :c;\nEND;\n\\endpipeline\n",
         };
         let read = "SELECT id FROM own \\aset\nSELECT :id;\n";
@@ -163,18 +174,20 @@ fn no_command_allocates_on_sqlite_notes_and_read_values_included() {
     let folder = tempfile::tempdir().unwrap();
     let endpoint = Endpoint::File(folder.path().join("db"));
     let limit = Duration::from_secs(5);
-    let mut connection = AnyConnection::connect(Dialect::Sqlite, &endpoint, &Login::default(), limit).unwrap();
+    let connect = || AnyConnection::connect(Dialect::Sqlite, &endpoint, &Login::default(), limit).unwrap();
     for sql in [
         "CREATE TABLE own (id INTEGER PRIMARY KEY, v INTEGER)",
         "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL, gone INTEGER)",
         "INSERT INTO item VALUES (1, 'a name of some length', 12.25, NULL)",
     ] {
-        complete(connection.query(sql)).unwrap();
+        complete(connect().query(sql)).unwrap();
     }
     let read = "\\set one 1\n-- expect: 1 row\nSELECT id, name, price, gone FROM item WHERE id = :one \\gset i_\n\
         -- expect: value :i_name\nSELECT name FROM item WHERE id = :i_id;\n-- expect: changed 0..1\n\
         UPDATE item SET price = :i_price, name = :i_name, gone = :i_gone WHERE id = :i_id;\n";
-    allocated("SQLite", &format!("{VALUES}{STATEMENTS}{read}"), connection);
+    for protocol in Protocol::ALL {
+        allocated_as(protocol, "SQLite", &format!("{VALUES}{STATEMENTS}{read}"), connect());
+    }
 }
 
 /// Answers at once, with one row of three columns; loses the connection at the tenth statement.

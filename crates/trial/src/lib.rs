@@ -32,9 +32,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use driver::{Admin, Isolation, Target};
+use driver::{Admin, AnyConnection, Isolation, Target};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, Workload, wrong_answers};
+use load::{
+    ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, TriedTransaction, Workload, wrong_answers,
+};
 
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use engine::request::{PageCache, Transport, WorkCopy};
@@ -66,6 +68,8 @@ pub struct Trial<'a> {
     /// How transactions arrive; none is a closed loop.
     pub rate: Option<Rate>,
     pub data_seed: u64,
+    /// What the queries of `Workload::kept_values` brought on the loaded tables.
+    pub loaded: &'a [String],
     pub client_cpus: ClientCpus,
     /// Where it meets the other side of its duet; none for a trial that runs alone.
     pub meeting: Option<&'a Meeting>,
@@ -371,9 +375,23 @@ fn expect_answers(workload: &dyn Workload, tally: &Tally, setting: &Setting) -> 
 }
 
 fn check(trial: &Trial, server: &RunningServer, ran: &Tally) -> Result<()> {
-    let violations = trial.workload.check(&mut server.session()?, Some(ran))?;
+    let mut session = server.session()?;
+    let mut violations = trial.workload.check(&mut session, Some(ran))?;
+    let queries = trial.workload.kept_values();
+    let found = values(&mut session, &queries)?;
+    let pairs = queries.iter().zip(trial.loaded.iter().zip(&found)).filter(|(_, (loaded, found))| loaded != found);
+    violations.extend(pairs.map(|(sql, (loaded, found))| format!("{sql}: {loaded} was loaded, {found} found")));
     ensure!(violations.is_empty(), "the data are wrong after the run:\n{}", violations.join("\n"));
     Ok(())
+}
+
+/// The first value of each query.
+fn values(session: &mut Admin, queries: &[String]) -> Result<Vec<String>> {
+    let value = |sql: &String| {
+        let value = session.value(sql).with_context(|| format!("`{sql}` failed"))?;
+        Ok(value.unwrap_or_else(|| "NULL".to_owned()))
+    };
+    queries.iter().map(value).collect()
 }
 
 /// How long each step took, and which one is under way.
@@ -465,7 +483,8 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     remarks.extend(deferred_log::torn(&tally.journal));
     remarks.extend(held_up.map(|why| (generator_limit::BOUND.to_owned(), why)));
     flags.extend(remarks.keys().cloned());
-    if trial.rate.is_some() && tally.skipped > 0 {
+    // With a limit, late arrivals are skipped by design.
+    if trial.rate.is_some() && tally.skipped > 0 && spec.latency_limit.is_none() {
         flags.push("saturated".to_owned());
     }
     let mut metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
@@ -510,7 +529,7 @@ fn series(tally: &Tally) -> Series {
 
 /// Starts a contender once, without load, before the first block: what fails here would fail in
 /// every block, and what is learned here stands in the report.
-pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(RunningServer<'a>, Isolation)> {
+pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<Rehearsed<'a>> {
     trial.environment.lay_out(trial)?;
     let server = trial.environment.start(trial)?;
     recognise(trial, &server)?;
@@ -522,8 +541,29 @@ pub fn rehearse<'a>(trial: &Trial<'a>) -> Result<(RunningServer<'a>, Isolation)>
     if !violations.is_empty() {
         bail!("the loaded data are wrong:\n{}", violations.join("\n"));
     }
-    let level = isolation(trial, &clients_target(trial, &server)?)?;
-    Ok((server, level))
+    let isolation = isolation(trial, &clients_target(trial, &server)?)?;
+    let loaded = values(&mut server.session()?, &trial.workload.kept_values())?;
+    Ok(Rehearsed { server, isolation, loaded })
+}
+
+/// A server with loaded tables, and what was learned of it.
+pub struct Rehearsed<'a> {
+    pub server: RunningServer<'a>,
+    pub isolation: Isolation,
+    /// As [`Trial::loaded`].
+    pub loaded: Vec<String>,
+}
+
+/// Runs each transaction of the workload once, on data as they were loaded; None where it cannot be run so.
+pub fn try_out(trial: &Trial) -> Result<Option<Vec<TriedTransaction>>> {
+    let Some(workload) = trial.workload.runs_once() else { return Ok(None) };
+    trial.environment.lay_out(trial)?;
+    let server = trial.environment.start(trial)?;
+    let target = clients_target(trial, &server)?;
+    let mut connect = || AnyConnection::connect(target.dialect, &target.endpoint, &target.login, LOGIN_LIMIT);
+    let tried = workload.run_once(&mut connect, trial.planned.input_seed).context("cannot try the transactions")?;
+    server.stop()?;
+    Ok(Some(tried))
 }
 
 #[cfg(test)]

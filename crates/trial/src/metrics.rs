@@ -57,6 +57,11 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     ] {
         put(name, count as f64);
     }
+    if let Some(limit) = workload.spec().latency_limit {
+        // Those that were never answered stand among the response times, too.
+        let unanswered = tally.unanswered.count_above(limit);
+        put("above_limit", tally.response.count_above(limit).saturating_sub(unanswered) as f64);
+    }
     put("occupancy", tally.occupancy());
     put(latency::BUSY_CLIENTS, tally.busy_clients());
     // A trial without a commit is not left out because of its result: it cost as much as half a transaction.

@@ -39,8 +39,13 @@ pub fn freshen(
     let tables = workload.tables(dialect);
     let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     let data = data_hash(workload, seed, dialect);
+    let scratch = workload.spec().scratch;
+    // The user's own tables are none of dbduel's.
+    if names.is_empty() && scratch.is_none() {
+        return Ok(());
+    }
     make_meta(&mut admin)?;
-    if let Some(scratch) = workload.spec().scratch {
+    if let Some(scratch) = scratch {
         let foreign = foreign_tables(&mut admin, &scratch)?;
         ensure!(
             user_server.overwrite || foreign.is_empty(),

@@ -6,6 +6,7 @@ mod arrangements;
 mod cores;
 mod crash;
 mod lua;
+mod own_sql;
 mod recovery;
 mod run;
 mod rungs;

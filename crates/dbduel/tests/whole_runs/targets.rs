@@ -127,15 +127,15 @@ fn the_plan_names_targets_without_passwords_and_changes_with_them() {
 }
 
 /// A server that lives until its standard input ends.
-struct Held {
+pub struct Held {
     child: Child,
     input: Option<ChildStdin>,
-    reached_by: Value,
+    pub reached_by: Value,
 }
 
 impl Held {
     /// None, with a line on stderr, where this machine has no such server.
-    fn start(place: &Place, kind: &str, options: &[&str]) -> Option<Held> {
+    pub fn start(place: &Place, kind: &str, options: &[&str]) -> Option<Held> {
         let (listed, _) = place.expect(0, &["list", "engines", "--json"]);
         let listed: Value = serde_json::from_str(&listed).unwrap();
         let is_installed = |row: &Value| {

@@ -32,6 +32,7 @@ const FAREWELL: &[u8] = &[1, 0, 0, 0, 0x01];
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
+const COM_STMT_CLOSE: u8 = 0x19;
 
 const TYPE_LONGLONG: u8 = 0x08;
 const TYPE_NULL: u8 = 0x06;
@@ -67,6 +68,8 @@ fn kill(endpoint: &Endpoint, login: &Login, session: u32) -> Result<(), Error> {
 struct Prepared {
     sql: Box<str>,
     way: Way,
+    /// Prepared before each execution, and closed behind it.
+    each_time: bool,
 }
 
 enum Way {
@@ -107,12 +110,40 @@ impl MySqlConnection {
         self.transport.reopen(timeout)?;
         self.set_up()?;
         for at in 0..self.statements.len() {
-            let sql = std::mem::take(&mut self.statements[at].sql);
-            let prepared = complete(self.prepare_text(&sql));
-            self.statements[at].sql = sql;
-            self.statements[at].way = prepared?;
+            if !self.statements[at].each_time {
+                complete(self.prepare_again(at))?;
+            }
         }
         Ok(())
+    }
+
+    async fn prepare_again(&mut self, at: usize) -> Result<(), Error> {
+        let sql = std::mem::take(&mut self.statements[at].sql);
+        let prepared = self.prepare_text(&sql).await;
+        self.statements[at].sql = sql;
+        self.statements[at].way = prepared?;
+        Ok(())
+    }
+
+    /// A statement that is parsed each time, and not as a text, is parsed now.
+    async fn parse_each_time(&mut self, statement: Statement) -> Result<(), Error> {
+        match &self.statements[statement.0] {
+            Prepared { each_time: true, way: Way::Binary { .. }, .. } => self.prepare_again(statement.0).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Behind its answer the server may forget such a statement; it does not reply.
+    fn close_each_time(&mut self, statement: Statement) -> Result<(), Error> {
+        let Prepared { each_time: true, way: Way::Binary { id, .. }, .. } = self.statements[statement.0] else {
+            return Ok(());
+        };
+        let out = self.transport.outbox();
+        let at = begin_packet(out, 0);
+        out.push(COM_STMT_CLOSE);
+        out.extend_from_slice(&id.to_le_bytes());
+        end_packet(out, at);
+        self.transport.send_on()
     }
 
     /// Bytes that lie unread before a request belong to no answer.
@@ -294,6 +325,11 @@ impl MySqlConnection {
 
     /// One whole packet of at most so many bytes, copied: for set-up only.
     async fn read_packet(&mut self, bytes_max: usize) -> Result<Vec<u8>, Error> {
+        self.take_packet(bytes_max, <[u8]>::to_vec).await
+    }
+
+    /// Shows one whole packet of at most so many bytes.
+    async fn take_packet<T>(&mut self, bytes_max: usize, take: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
         let expected = self.sequence.wrapping_add(1);
         loop {
             let unread = self.transport.unread();
@@ -302,10 +338,10 @@ impl MySqlConnection {
                 if sequence != expected && payload.first() != Some(&0xff) {
                     return Err(Error::Protocol(format!("packet number {sequence} where number {expected} was due")));
                 }
-                let payload = payload.to_vec();
+                let taken = take(payload);
                 self.sequence = sequence;
                 self.transport.consume(size);
-                return Ok(payload);
+                return Ok(taken);
             }
             if packet::announced_bytes(unread).is_some_and(|bytes| bytes > bytes_max) {
                 return Err(Error::Protocol("this is no MySQL server: its packet is longer than any here".to_owned()));
@@ -415,18 +451,10 @@ impl MySqlConnection {
         out.extend_from_slice(sql.as_bytes());
         end_packet(out, at);
         self.send()?;
-        let payload = self.read_packet(PREPARE_BYTES_MAX).await?;
-        if payload.first() == Some(&0xff) {
-            return match server_error(&payload) {
-                Error::Refused { code, .. } if code.as_str() == ER_UNSUPPORTED_PS => Ok(Way::Text),
-                error => Err(error),
-            };
-        }
-        let fixed = payload.get(..9).filter(|fixed| fixed[0] == 0);
-        let fixed = fixed.ok_or_else(|| Error::Protocol("no answer to a prepare".to_owned()))?;
-        let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
-        let columns = u16::from_le_bytes([fixed[5], fixed[6]]);
-        let parameters = u16::from_le_bytes([fixed[7], fixed[8]]);
+        let (id, columns, parameters) = match self.take_packet(PREPARE_BYTES_MAX, prepared).await? {
+            Err(Error::Refused { code, .. }) if code.as_str() == ER_UNSUPPORTED_PS => return Ok(Way::Text),
+            prepared => prepared?,
+        };
         self.read_definitions(parameters).await?;
         self.read_definitions(columns).await?;
         Ok(Way::Binary { id, parameters, types_sent: false })
@@ -435,12 +463,14 @@ impl MySqlConnection {
     /// As many definitions as there are, and the EOF behind them.
     async fn read_definitions(&mut self, count: u16) -> Result<(), Error> {
         for left in (0..=count).rev().take_while(|_| count > 0) {
-            let payload = self.read_packet(PREPARE_BYTES_MAX).await?;
-            let is_end = payload.first() == Some(&0xfe) && payload.len() < 9;
-            if payload.first() == Some(&0xff) {
-                let error = server_error(&payload);
-                return Err(Error::Protocol(format!("where a statement was to be described: {error}")));
-            }
+            let is_end = |payload: &[u8]| match payload.first() {
+                Some(0xff) => {
+                    let error = server_error(payload);
+                    Err(Error::Protocol(format!("where a statement was to be described: {error}")))
+                }
+                first => Ok(first == Some(&0xfe) && payload.len() < 9),
+            };
+            let is_end = self.take_packet(PREPARE_BYTES_MAX, is_end).await??;
             if is_end != (left == 0) {
                 return Err(Error::Protocol("more or fewer definitions than a prepared statement has".to_owned()));
             }
@@ -455,7 +485,7 @@ impl MySqlConnection {
         self.expect_idle()?;
         let out = self.transport.outbox();
         let at = begin_packet(out, 0);
-        let Prepared { sql, way } = &mut self.statements[statement.0];
+        let Prepared { sql, way, .. } = &mut self.statements[statement.0];
         match way {
             Way::Text => {
                 out.push(COM_QUERY);
@@ -474,6 +504,17 @@ impl MySqlConnection {
         end_packet(out, at);
         Ok(matches!(way, Way::Binary { .. }))
     }
+}
+
+/// The number of a prepared statement, of its columns and of its parameters.
+fn prepared(payload: &[u8]) -> Result<(u32, u16, u16), Error> {
+    if payload.first() == Some(&0xff) {
+        return Err(server_error(payload));
+    }
+    let fixed = payload.get(..9).filter(|fixed| fixed[0] == 0);
+    let fixed = fixed.ok_or_else(|| Error::Protocol("no answer to a prepare".to_owned()))?;
+    let id = u32::from_le_bytes([fixed[1], fixed[2], fixed[3], fixed[4]]);
+    Ok((id, u16::from_le_bytes([fixed[5], fixed[6]]), u16::from_le_bytes([fixed[7], fixed[8]])))
 }
 
 /// The server remembers the types of a statement's parameters, so they travel once; those with a NULL
@@ -529,14 +570,25 @@ impl Connection for MySqlConnection {
         let before = self.transport.enter_set_up();
         let prepared = complete(self.prepare_text(sql));
         self.transport.leave_set_up(before);
-        self.statements.push(Prepared { sql: sql.into(), way: prepared? });
+        self.statements.push(Prepared { sql: sql.into(), way: prepared?, each_time: false });
         Ok(Statement(self.statements.len() - 1))
     }
 
+    fn prepare_each_time(&mut self, sql: &str) -> Result<Statement, Error> {
+        // Whether the server prepares it at all is known from here on.
+        let statement = self.prepare(sql)?;
+        self.statements[statement.0].each_time = true;
+        self.close_each_time(statement)?;
+        Ok(statement)
+    }
+
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        self.parse_each_time(statement).await?;
         let binary = self.put_execute(statement, parameters)?;
         self.send()?;
-        self.read_answer(binary).await
+        let answer = self.read_answer(binary).await;
+        let closed = self.close_each_time(statement);
+        answer.and_then(|answer| closed.map(|()| answer))
     }
 
     async fn fetch(
@@ -546,9 +598,12 @@ impl Connection for MySqlConnection {
         rows: &mut Rows,
     ) -> Result<Answer, Error> {
         rows.clear();
+        self.parse_each_time(statement).await?;
         let binary = self.put_execute(statement, parameters)?;
         self.send()?;
-        self.read_rows(binary, rows).await
+        let answer = self.read_rows(binary, rows).await;
+        let closed = self.close_each_time(statement);
+        answer.and_then(|answer| closed.map(|()| answer))
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {

@@ -22,11 +22,18 @@ pub struct SqliteConnection {
     /// What it takes to open the file again: where it is, how every connection opens, the statements.
     path: PathBuf,
     on_connect: Vec<String>,
-    texts: Vec<String>,
+    texts: Vec<Text>,
     /// Where it waits until it may write, for how long, and the turn while it has it.
     turns: Option<Arc<Turns>>,
     busy_timeout: Duration,
     turn: Option<Turn>,
+}
+
+/// A statement's text, and whether it is parsed at each execution.
+#[derive(Clone)]
+struct Text {
+    sql: String,
+    each_time: bool,
 }
 
 impl SqliteConnection {
@@ -108,14 +115,29 @@ impl SqliteConnection {
         Ok(())
     }
 
-    fn add(&mut self, sql: &str) -> Result<Statement, Error> {
+    fn parsed(&self, sql: &str) -> Result<rusqlite::Statement<'static>, Error> {
         let statement = self.connection.prepare(sql).map_err(typed)?;
         // SAFETY: the statement borrows the boxed connection, which neither moves nor ends before
         // `statements` is dropped; nothing hands the statement out.
-        let statement =
-            unsafe { std::mem::transmute::<rusqlite::Statement<'_>, rusqlite::Statement<'static>>(statement) };
+        Ok(unsafe { std::mem::transmute::<rusqlite::Statement<'_>, rusqlite::Statement<'static>>(statement) })
+    }
+
+    fn add(&mut self, sql: &str, each_time: bool) -> Result<Statement, Error> {
+        let statement = self.parsed(sql)?;
         self.statements.push(statement);
+        self.texts.push(Text { sql: sql.to_owned(), each_time });
         Ok(Statement(self.statements.len() - 1))
+    }
+
+    fn parse_each_time(&mut self, statement: Statement) -> Result<(), Error> {
+        if let Some(text) = self.texts.get(statement.0).filter(|text| text.each_time) {
+            let parsed = self.parsed(&text.sql)?;
+            // There is none after a reconnect that failed.
+            if let Some(place) = self.statements.get_mut(statement.0) {
+                *place = parsed;
+            }
+        }
+        Ok(())
     }
 
     /// What `execute` does; it never waits for an event loop.
@@ -144,6 +166,7 @@ impl SqliteConnection {
         on_row: &mut dyn FnMut(&rusqlite::Row<'_>) -> Result<(), Error>,
     ) -> Result<Answer, Error> {
         self.slot.expect_open()?;
+        self.parse_each_time(statement)?;
         let writes = self.statements.get(statement.0).is_some_and(|statement| !statement.readonly());
         self.expect_turn(writes)?;
         let answer = self.run_prepared(statement, parameters, on_row);
@@ -154,14 +177,8 @@ impl SqliteConnection {
     /// Whatever takes the lock to write waits for its turn; what is inside a transaction already has it, or never
     /// asked for it.
     fn expect_turn(&mut self, writes: bool) -> Result<(), Error> {
-        let Some(turns) = self.turns.as_ref().filter(|_| writes && self.connection.is_autocommit()) else {
-            return Ok(());
-        };
-        if self.turn.is_none() {
-            let turn = turns.take(self.busy_timeout);
-            self.turn = Some(turn.ok_or(Error::Retryable { code: Code::number(ffi::SQLITE_BUSY as u16) })?);
-        }
-        Ok(())
+        let turns = self.turns.as_ref().filter(|_| writes && self.connection.is_autocommit());
+        take_turn(turns, &mut self.turn, self.busy_timeout)
     }
 
     /// Lets the next one write, once no transaction is open.
@@ -173,11 +190,13 @@ impl SqliteConnection {
         }
     }
 
-    fn run_text(&self, sql: &str) -> Result<Answer, Error> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(typed)?;
-        let returns_rows = statement.column_count() > 0;
+    fn run_text(&mut self, sql: &str) -> Result<Answer, Error> {
+        let SqliteConnection { connection, turns, turn, busy_timeout, .. } = self;
+        let mut statement = connection.prepare(sql).map_err(typed)?;
+        let (returns_rows, read_only) = (statement.column_count() > 0, statement.readonly());
+        take_turn(turns.as_ref().filter(|_| !read_only && connection.is_autocommit()), turn, *busy_timeout)?;
         let rows = step_through(&mut statement)?;
-        let affected = if statement.readonly() { 0 } else { self.connection.changes() };
+        let affected = if read_only { 0 } else { connection.changes() };
         Ok(Answer { rows, affected, returns_rows, ..Answer::default() })
     }
 
@@ -218,6 +237,14 @@ impl Drop for SqliteConnection {
             turns.hand_on(turn);
         }
     }
+}
+
+/// Waits where writers queue, unless it has its turn already.
+fn take_turn(turns: Option<&Arc<Turns>>, turn: &mut Option<Turn>, limit: Duration) -> Result<(), Error> {
+    if let (Some(turns), None) = (turns, &turn) {
+        *turn = Some(turns.take(limit).ok_or(Error::Retryable { code: Code::number(ffi::SQLITE_BUSY as u16) })?);
+    }
+    Ok(())
 }
 
 fn open(path: &Path, busy_timeout: Duration) -> Result<rusqlite::Connection, Error> {
@@ -287,9 +314,11 @@ impl Connection for SqliteConnection {
     }
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
-        let statement = self.add(sql)?;
-        self.texts.push(sql.to_owned());
-        Ok(statement)
+        self.add(sql, false)
+    }
+
+    fn prepare_each_time(&mut self, sql: &str) -> Result<Statement, Error> {
+        self.add(sql, true)
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
@@ -307,8 +336,6 @@ impl Connection for SqliteConnection {
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
         self.slot.expect_open()?;
-        let writes = !self.connection.prepare_cached(sql).map_err(typed)?.readonly();
-        self.expect_turn(writes)?;
         let answer = self.run_text(sql);
         self.hand_on();
         answer
@@ -341,6 +368,10 @@ impl Connection for SqliteConnection {
         *self.connection = connection;
         self.hand_on();
         self.begin()?;
-        self.texts.clone().iter().try_for_each(|sql| self.add(sql).map(|_| ()))
+        for text in self.texts.clone() {
+            let parsed = self.parsed(&text.sql)?;
+            self.statements.push(parsed);
+        }
+        Ok(())
     }
 }

@@ -30,6 +30,9 @@ const STALLS: [(&str, &str); 3] = [
     ("stalled_seconds_share", "seconds below half the median"),
 ];
 
+/// The same, where the workload has a `latency_limit`.
+const LIMITED: [(&str, &str); 2] = [("above_limit", "above limit"), ("transactions.skipped", "skipped")];
+
 const ABOUT_CORRECTED: &str = "Corrected (sensitivity): a client of a closed loop sends nothing while it waits, so a stall counts once; here the \
      transactions are added that it would have begun meanwhile, one every (clients / tps) seconds, its mean interval \
      (Tene's correction by an expected interval). It shows what the loop may hide, and no verdict rests on it.";
@@ -65,7 +68,11 @@ fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block
 type Metric = (&'static str, &'static str);
 
 fn table(workload: &WorkloadConclusions, quantiles: &[Metric], corrected: Option<Metric>) -> Table {
-    let stalls = told(workload, &STALLS);
+    let mut stalls = told(workload, &STALLS);
+    let limited = told(workload, &LIMITED);
+    if limited.first() == LIMITED.first() {
+        stalls.extend(limited);
+    }
     let priority = |title: &str| match title {
         "p95 ms" | "longest stall ms" => 1,
         "p99 ms" => 2,
