@@ -37,7 +37,7 @@ fn the_gate_separates_slower_from_faster_and_from_unknown() {
     let place = Place::on_disk();
     place.write("try.toml", &(experiment(safe, unsafe_, 8) + "[gate]\nmax_slowdown = \"3 %\"\n"));
     let (plan, _) = place.expect(0, &["plan", "try.toml"]);
-    assert!(plan.contains("\n  gate: throughput at most 3 % lower\n"), "{plan}");
+    assert!(plan.contains("\n    throughput at most 3 % lower: passes after "), "{plan}");
     let (stdout, _) = place.expect(0, &["run", "try.toml", "--gate"]);
     assert!(stdout.contains("Gate: passed (tps at most 3 % lower)."), "{stdout}");
 }

@@ -85,9 +85,7 @@ impl LuaScript {
                 source.path
             ));
         }
-        if let Some((name, _)) =
-            options.iter().find(|(name, value)| !["files", "options"].contains(name) && is_given(value, name))
-        {
+        if let Some(name) = options.changed().find(|name| !["files", "options"].contains(name)) {
             return Err(OptionError::new(
                 name,
                 format!("it belongs to SQL files, and {} is a Lua script", source.path),
@@ -174,19 +172,6 @@ impl LuaScript {
             Err(why) => Err(Error::Client(format!("`{command}' command failed: {why}"))),
         }
     }
-}
-
-/// Whether a key has another value than its default.
-fn is_given(value: &OptionValue, name: &str) -> bool {
-    let default = match name {
-        "protocol" => OptionValue::Text("prepared".to_owned()),
-        "max_tries" => OptionValue::Number(0),
-        "expect_failures" => OptionValue::Text("0%".to_owned()),
-        "writes" => OptionValue::Flag(false),
-        "variables" => OptionValue::Table(BTreeMap::new()),
-        _ => OptionValue::Items(Vec::new()),
-    };
-    *value != default
 }
 
 /// Refuses by name what the script wants and is not there.

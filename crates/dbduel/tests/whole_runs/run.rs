@@ -52,7 +52,7 @@ fn a_rung_that_cannot_be_had_stops_with_what_builds_on_it_and_the_others_go_on()
     assert!(warned.contains("setting `jornal_mode`") && warned.contains("`journal_mode`"), "{warned}");
     assert!(warned.contains("it builds on `misspelt`"), "{warned}");
     let whole = place.whole_report("last");
-    assert!(whole.contains("misspelt was not measured") && whole.contains("trade: D"), "{whole}");
+    assert!(whole.contains("misspelt was not measured") && whole.contains("it lowers durability from D"), "{whole}");
     let refused = place.json("run.json")["decisions"].clone();
     let refused = refused.as_array().unwrap().iter().filter(|one| one["kind"] == "refused");
     assert_eq!(refused.map(|one| one["contender"].clone()).collect::<Vec<_>>(), ["misspelt", "on top"]);
@@ -572,7 +572,7 @@ fn a_dbduel_killed_between_kills_of_servers_runs_the_rest_once_with_their_times(
         assert!(probe["status"] == "ok" && 0.0 < login && login < commit, "{probe}");
     }
     let report = place.whole_report("last");
-    assert_eq!(report.matches("(range of n = 3, after 0 s of load at most)").count(), 2, "{report}");
+    assert_eq!(report.matches("(range of 3 kills, after at most 0 s of load)").count(), 2, "{report}");
 }
 
 /// As if the run were the duel behind a search over settings.

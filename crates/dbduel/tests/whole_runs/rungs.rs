@@ -100,7 +100,7 @@ fn a_rung_in_memory_is_a_trade_and_its_storage_stands_beside_it() {
     });
     assert_eq!(contenders, ["D3", "D0"]);
     let whole = place.whole_report("last");
-    for part in ["nothing (D0)", "tmpfs (tmpfs on ", "trade: D3 to D0"] {
+    for part in ["nothing (D0)", "tmpfs (tmpfs on ", "it lowers durability from D3 to D0"] {
         assert!(whole.contains(part), "{part}\n{whole}");
     }
 }

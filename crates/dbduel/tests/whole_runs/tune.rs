@@ -211,7 +211,7 @@ fn a_value_that_the_server_refuses_is_named_and_no_candidate_has_it() {
     assert_eq!(candidates.len(), 3, "all that were asked for race: {found}");
     assert!(candidates.iter().all(|one| one["out"].is_null()), "{found}");
     let report = place.whole_report(search.to_str().unwrap());
-    assert!(report.contains("not tried, because the server refuses it: innodb_io_capacity = 2000 ("), "{report}");
+    assert!(report.contains("Not tried, because the server refuses it: innodb_io_capacity = 2000 ("), "{report}");
     place.assert_nothing_is_left();
 }
 

@@ -104,6 +104,7 @@ impl OptionError {
 /// Given options over a workload's defaults.
 #[derive(Debug, Clone)]
 pub struct Options {
+    specs: &'static [OptionSpec],
     values: BTreeMap<&'static str, OptionValue>,
 }
 
@@ -119,12 +120,18 @@ impl Options {
             })?;
             values.insert(spec.name, value.clone());
         }
-        Ok(Options { values })
+        Ok(Options { specs, values })
     }
 
     /// Every option in force, defaults included, in the order of their names.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &OptionValue)> {
         self.values.iter().map(|(name, value)| (*name, value))
+    }
+
+    /// The options whose value is not their default.
+    pub fn changed(&self) -> impl Iterator<Item = &'static str> {
+        let changed = |spec: &&OptionSpec| self.values[spec.name] != parse_default(spec.default);
+        self.specs.iter().filter(changed).map(|spec| spec.name)
     }
 
     pub fn value(&self, name: &str) -> &OptionValue {

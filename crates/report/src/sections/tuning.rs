@@ -156,7 +156,8 @@ fn row(search: &SearchRecord, candidate: &CandidateRecord) -> Vec<String> {
 
 fn fate(search: &SearchRecord, candidate: &CandidateRecord) -> String {
     let Some(out) = &candidate.out else {
-        let is_winner = search.outcome.as_ref().is_some_and(|outcome| outcome.winner.as_ref() == Some(&candidate.name));
+        let Some(outcome) = &search.outcome else { return "not decided yet".to_owned() };
+        let is_winner = outcome.winner.as_ref() == Some(&candidate.name);
         return if is_winner { "won".to_owned() } else { "measured to the end".to_owned() };
     };
     let when = match out.after_block {
