@@ -91,12 +91,12 @@ fn statement_counter(target: &Target) -> Option<Gauge> {
     }
     let (target, (ask, asked), (count, totals)) = (target.clone(), mpsc::channel(), mpsc::channel());
     std::thread::spawn(move || {
-        let Ok(mut admin) = Admin::connect(target.dialect, &target.endpoint, &target.login, STATEMENT_LIMIT) else {
+        let Ok(admin) = Admin::connect(target.dialect, &target.endpoint, &target.login, STATEMENT_LIMIT) else {
             return;
         };
-        let mut own = 0;
+        let mut counter = Counter { admin, own: 0, sessions: 0 };
         for () in asked {
-            if count.send(questions(&mut admin, &mut own)).is_err() {
+            if count.send(counter.questions()).is_err() {
                 return;
             }
         }
@@ -112,22 +112,34 @@ fn statement_counter(target: &Target) -> Option<Gauge> {
 /// How long the server may take for the end of a session that its client has closed: that end is a question, too.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
-/// The sessions of a pass: the one that asks, and the one that works.
-const SESSIONS: u64 = 2;
+/// Asks the server how many questions it has answered.
+struct Counter {
+    admin: Admin,
+    /// Questions asked here.
+    own: u64,
+    /// How many sessions stay open.
+    sessions: u64,
+}
 
-/// The questions of all others, once the sessions that were closed have ended; `own` counts those asked here.
-fn questions(admin: &mut Admin, own: &mut u64) -> Option<u64> {
-    let begun = Instant::now();
-    loop {
-        let mut value = |name: &str| {
-            *own += 1;
-            let rows = admin.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'")).ok()?;
-            rows.first()?.get(1)?.as_deref()?.parse::<u64>().ok()
-        };
-        if value("Threads_connected")? <= SESSIONS || begun.elapsed() > ENDS_WITHIN {
-            return value("Questions")?.checked_sub(*own);
+impl Counter {
+    /// The questions of all others, once the sessions that were closed have ended.
+    fn questions(&mut self) -> Option<u64> {
+        let begun = Instant::now();
+        loop {
+            let connected = self.value("Threads_connected")?;
+            if connected > self.sessions && begun.elapsed() < ENDS_WITHIN {
+                std::thread::sleep(Duration::from_millis(5));
+                continue;
+            }
+            self.sessions = self.sessions.max(connected);
+            return self.value("Questions")?.checked_sub(self.own);
         }
-        std::thread::sleep(Duration::from_millis(5));
+    }
+
+    fn value(&mut self, name: &str) -> Option<u64> {
+        self.own += 1;
+        let rows = self.admin.rows(&format!("SHOW GLOBAL STATUS LIKE '{name}'")).ok()?;
+        rows.first()?.get(1)?.as_deref()?.parse().ok()
     }
 }
 
