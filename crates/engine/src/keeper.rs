@@ -492,7 +492,15 @@ fn kill_descendants() {
         }
         std::thread::sleep(Duration::from_millis(2));
     }
+    reap_the_dead();
     release(shared);
+}
+
+/// A dead process keeps its pid until it is reaped, and PostgreSQL does not start while the pid in `postmaster.pid` is
+/// taken.
+fn reap_the_dead() {
+    // SAFETY: only children that have ended are left, and nothing is written.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
 }
 
 /// Shared memory stays when all its users are killed, and PostgreSQL's would pile up.
