@@ -5,12 +5,10 @@
 //! send one fixed request and read its answer. What lies between the two is the price of our driver
 //! and load generator together; no client gets below the floor with one statement per round trip.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 use std::pin::pin;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -19,8 +17,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Target, Value};
 use load::{
-    Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Pacer, Recorder, Slot, Tally, Timeline,
-    Window, Workload,
+    Client, Clock, Exchange, Load, LoadOptions, MonotonicClock, OptionValue, Recorder, Slot, Tally, Timeline, Window,
+    Workload,
 };
 
 use crate::bench::{ROWS, Spread, by_turns, done_in_release, loaded_mariadb, median, warn_if_busy, workload};
@@ -179,21 +177,7 @@ fn against_nothing<C: Client>(client: impl FnOnce(&Slot) -> Result<C>, interval:
     // As in a trial; the windows are shorter, so that some end in an interval of two seconds.
     let exchange = Arc::new(Exchange::new(Duration::from_millis(500), interval.as_secs() as usize * 2));
     let recorder = Recorder::new(interval.as_secs() as usize, false).in_windows(exchange);
-    let mut slot = Slot {
-        client: 0,
-        clients: 1,
-        input_seed: 1,
-        data_seed: 1,
-        timeline: Arc::clone(&timeline),
-        recorder: Rc::new(RefCell::new(recorder)),
-        clock: MonotonicClock::sleeping(),
-        pacer: Pacer::Closed,
-        policy: Arc::default(),
-        gauge: None,
-        giver: None,
-        dial: None,
-        ledger: None,
-    };
+    let mut slot = Slot::alone(MonotonicClock::sleeping(), Arc::clone(&timeline), recorder);
     let mut client = client(&slot)?;
     let start_ns = slot.clock.now_ns();
     timeline.open_window(Window { start_ns, end_ns: start_ns + interval.as_nanos() as u64 });

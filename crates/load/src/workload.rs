@@ -482,6 +482,27 @@ pub struct Slot<K = MonotonicClock> {
 }
 
 impl<K> Slot<K> {
+    /// One client of a closed loop that no load runs, with seeds of 1 and the usual policy.
+    pub fn alone(clock: K, timeline: impl Into<Arc<Timeline>>, recorder: Recorder) -> Slot<K> {
+        Slot {
+            client: 0,
+            clients: 1,
+            input_seed: 1,
+            data_seed: 1,
+            timeline: timeline.into(),
+            recorder: Rc::new(RefCell::new(recorder)),
+            clock,
+            pacer: Pacer::Closed,
+            policy: Arc::default(),
+            gauge: None,
+            giver: None,
+            dial: None,
+            ledger: None,
+        }
+    }
+}
+
+impl<K> Slot<K> {
     pub fn is_in_background(&self) -> bool {
         matches!(self.pacer, Pacer::Deferred(_))
     }

@@ -1,15 +1,12 @@
 //! Scripts run on SQLite, without a load around them.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Endpoint, Login, complete};
 use load::{
-    Attempt, Client, ErrorPolicy, MonotonicClock, OptionValue, Options, Outcome, Pacer, Recorder, Slot, StatementTally,
-    Timeline, TriedOutcome, TriedStatement, TriedTransaction, Turn, Window, Workload,
+    Attempt, Client, MonotonicClock, OptionValue, Options, Outcome, Recorder, Slot, StatementTally, Timeline,
+    TriedOutcome, TriedStatement, TriedTransaction, Turn, Window, Workload,
 };
 
 use crate::client::ScriptClient;
@@ -53,21 +50,7 @@ fn slot(script: &Script) -> Slot {
     let timeline = Timeline::default();
     timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
     let recorder = Recorder::new(0, false).with_statements(script.timed_statements(Dialect::Sqlite));
-    Slot {
-        client: 0,
-        clients: 1,
-        input_seed: 42,
-        data_seed: 7,
-        timeline: timeline.into(),
-        recorder: Rc::new(RefCell::new(recorder)),
-        clock: MonotonicClock::sleeping(),
-        pacer: Pacer::Closed,
-        policy: Arc::new(ErrorPolicy::default()),
-        gauge: None,
-        giver: None,
-        dial: None,
-        ledger: None,
-    }
+    Slot { input_seed: 42, data_seed: 7, ..Slot::alone(MonotonicClock::sleeping(), timeline, recorder) }
 }
 
 #[test]

@@ -1,15 +1,12 @@
 //! Each transaction once, to see what its statements bring: through the client of a trial, over a connection that takes
 //! back what it can.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use driver::{Answer, AnyConnection, Connection, Dialect, Error, Rows, Statement, Value, complete};
 use load::{
-    Attempt, Client, ErrorPolicy, MonotonicClock, Outcome, Pacer, Recorder, RunsOnce, Slot, StatementTally, Timeline,
-    TriedOutcome, TriedStatement, TriedTransaction, Turn, Window,
+    Attempt, Client, MonotonicClock, Outcome, Recorder, RunsOnce, Slot, StatementTally, Timeline, TriedOutcome,
+    TriedStatement, TriedTransaction, Turn, Window,
 };
 
 use crate::client::ScriptClient;
@@ -97,21 +94,7 @@ fn only_slot(script: &Script, dialect: Dialect, input_seed: u64) -> Slot {
     let timeline = Timeline::default();
     timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
     let recorder = Recorder::new(0, false).with_statements(script.timed_statements(dialect));
-    Slot {
-        client: 0,
-        clients: 1,
-        input_seed,
-        data_seed: 0,
-        timeline: timeline.into(),
-        recorder: Rc::new(RefCell::new(recorder)),
-        clock: MonotonicClock::sleeping(),
-        pacer: Pacer::Closed,
-        policy: Arc::new(ErrorPolicy::default()),
-        gauge: None,
-        giver: None,
-        dial: None,
-        ledger: None,
-    }
+    Slot { input_seed, ..Slot::alone(MonotonicClock::sleeping(), timeline, recorder) }
 }
 
 fn tried_statement(statement: &SqlStatement, seen: &StatementTally, dialect: Dialect) -> TriedStatement {

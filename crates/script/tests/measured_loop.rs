@@ -16,7 +16,7 @@ use driver::{
     complete,
 };
 use load::{
-    Attempt, Client, Clock, ErrorPolicy, MonotonicClock, OptionValue, Outcome, Pacer, Recorder, Slot, StatementTally,
+    Attempt, Client, Clock, ErrorPolicy, MonotonicClock, OptionValue, Outcome, Recorder, Slot, StatementTally,
     Timeline, Turn, Window, drive,
 };
 use script::pgbench::{File, Pgbench, PgbenchTables, Protocol, Rules};
@@ -36,21 +36,8 @@ fn slot(timeline: Timeline, policy: ErrorPolicy) -> Slot {
 
 fn slot_with<K>(clock: K, timeline: Timeline, policy: ErrorPolicy) -> Slot<K> {
     timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
-    Slot {
-        client: 3,
-        clients: 8,
-        input_seed: 5,
-        data_seed: 1,
-        timeline: Arc::new(timeline),
-        recorder: Rc::new(RefCell::new(Recorder::new(1, false))),
-        clock,
-        pacer: Pacer::Closed,
-        policy: Arc::new(policy),
-        gauge: None,
-        giver: None,
-        dial: None,
-        ledger: None,
-    }
+    let policy = Arc::new(policy);
+    Slot { client: 3, clients: 8, input_seed: 5, policy, ..Slot::alone(clock, timeline, Recorder::new(1, false)) }
 }
 
 /// Every function and operator once, with branches and a sleep; the variables stay in their ranges.

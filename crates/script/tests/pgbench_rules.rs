@@ -1,14 +1,10 @@
 //! What scripts do by pgbench's rules, on SQLite: variables last, errors end their client alone.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Endpoint, Login, complete};
-use load::{
-    Attempt, Client, ErrorPolicy, MonotonicClock, Outcome, Pacer, Recorder, Slot, Timeline, Turn, Window, drive,
-};
+use load::{Attempt, Client, ErrorPolicy, MonotonicClock, Outcome, Recorder, Slot, Timeline, Turn, Window, drive};
 use script::pgbench::{File, Pgbench, PgbenchTables, Protocol, Rules};
 
 const CLIENT: u32 = 3;
@@ -45,21 +41,8 @@ impl Place {
 fn slot(policy: ErrorPolicy) -> Slot {
     let timeline = Timeline::default();
     timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
-    Slot {
-        client: CLIENT,
-        clients: 8,
-        input_seed: 5,
-        data_seed: 1,
-        timeline: Arc::new(timeline),
-        recorder: Rc::new(RefCell::new(Recorder::new(1, false))),
-        clock: MonotonicClock::sleeping(),
-        pacer: Pacer::Closed,
-        policy: Arc::new(policy),
-        gauge: None,
-        giver: None,
-        dial: None,
-        ledger: None,
-    }
+    let alone = Slot::alone(MonotonicClock::sleeping(), timeline, Recorder::new(1, false));
+    Slot { client: CLIENT, clients: 8, input_seed: 5, policy: Arc::new(policy), ..alone }
 }
 
 fn scripts(text: &str, protocol: Protocol) -> Pgbench {

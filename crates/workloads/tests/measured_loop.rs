@@ -124,21 +124,8 @@ fn stalling(now_ns: u64, _: Turn, _: &mut Attempt) -> (u64, Result<Outcome, Erro
 fn slot<K>(clock: K, pacer: Pacer, policy: ErrorPolicy, end_ns: u64) -> Slot<K> {
     let timeline = Timeline::default();
     timeline.open_window(Window { start_ns: 0, end_ns });
-    Slot {
-        client: 0,
-        clients: 1,
-        input_seed: 1,
-        data_seed: 1,
-        timeline: timeline.into(),
-        recorder: Rc::new(RefCell::new(Recorder::new(10, matches!(pacer, Pacer::Open(_))))),
-        clock,
-        pacer,
-        policy: policy.into(),
-        gauge: None,
-        giver: None,
-        dial: None,
-        ledger: None,
-    }
+    let recorder = Recorder::new(10, matches!(pacer, Pacer::Open(_)));
+    Slot { pacer, policy: policy.into(), ..Slot::alone(clock, timeline, recorder) }
 }
 
 type Life<F> = (Tally, Server<F>, Result<(), load::Fatal>);
