@@ -27,6 +27,7 @@ mod hostile;
 mod one_trial;
 mod place;
 mod planted;
+mod release;
 mod slowdowns;
 mod test_runs;
 mod tidy;
@@ -93,6 +94,8 @@ enum Task {
     ClientWorker(client_programs::ClientWorker),
     #[command(hide = true)]
     TpccWorker(bench_tpcc::TpccWorker),
+    /// Package every crate, and build dbduel from the packages alone
+    Release(release::Release),
     /// Run one fuzz target for a minute
     Fuzz {
         /// The target: a file under fuzz/fuzz_targets, without its ending
@@ -135,6 +138,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::TpccWorker(worker) => bench_tpcc::run_worker(&worker),
+        Task::Release(_) => release::release(root),
         Task::Fuzz { name } => fuzz(root, &name),
     }
 }
