@@ -34,7 +34,7 @@ pub fn release(root: &Path) -> Result<()> {
     run(root, "cargo", &arguments, &[])?;
     fs::create_dir(&build)?;
     let crates = unpack(&packages, &build)?;
-    ensure!(crates.iter().any(|name| name.starts_with("dbduel-0")), "a crate of the workspace is missing");
+    ensure!(crates.iter().any(|name| name.starts_with("dbduel-0.")), "a crate of the workspace is missing");
     fs::write(build.join("Cargo.toml"), manifest(&fs::read_to_string(root.join("Cargo.toml"))?, &crates))?;
     fs::copy(root.join("Cargo.lock"), build.join("Cargo.lock"))?;
     let target = root.join("target");
