@@ -24,6 +24,7 @@ mod findings;
 mod floor;
 mod held;
 mod hostile;
+mod image_files;
 mod one_trial;
 mod place;
 mod planted;
@@ -70,6 +71,8 @@ enum Task {
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
     Hostile(hostile::Hostile),
+    /// Compare what dbduel unpacks of container images with what umoci unpacks
+    Images(image_files::Images),
     /// Run a contender against itself, which must come out as no difference
     Aa(aa::AaHistory),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
@@ -126,6 +129,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
+        Task::Images(options) => image_files::run(&options),
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),
         Task::Planted(options) => planted::run(&options, root),
