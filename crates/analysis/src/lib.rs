@@ -20,6 +20,7 @@ mod findings;
 pub mod flame_graph;
 pub mod gate;
 pub mod headroom;
+pub mod history;
 mod host;
 mod index;
 pub mod json;

@@ -54,6 +54,8 @@ pub enum Command {
     /// Show stored runs side by side (ratios only: they were not interleaved), or RUN files of the classic
     /// sql-bench
     Compare(CompareArgs),
+    /// Run one experiment over many releases, or show stored runs of one question over time
+    History(HistoryArgs),
     /// Make and fill a workload's tables on a running server
     Prepare(WordsArgs),
     /// Run a workload against a running server and report; takes sysbench's command lines too
@@ -370,6 +372,54 @@ pub struct CompareArgs {
     pub runs: PathBuf,
     #[command(flatten)]
     pub table: TableArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    #[command(subcommand)]
+    pub action: HistoryAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HistoryAction {
+    /// Run an experiment over many releases of an engine, all of them in every block: which release changed it?
+    Run(HistoryRunArgs),
+    /// Show the ratios of stored runs of one name over time, and where they took a new level
+    Show(HistoryShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct HistoryRunArgs {
+    /// Take workloads, sweep, method, and the settings of the first contender from this TOML file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Measure these releases: a list, mysql@5.5.9,5.6.24,8.0.31, or a range of the catalogue, postgres@9.6..18
+    #[arg(long, value_name = "ENGINE@VERSIONS")]
+    pub versions: String,
+    /// Keep the run under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    #[command(flatten)]
+    pub method: MethodArgs,
+    /// Print the JSON report on stdout instead of the text
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct HistoryShowArgs {
+    /// Show runs of this name: the experiment's `name` [default: that of the last run]
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// Find runs under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Print it in this format
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(report::history::FORMATS))]
+    pub format: String,
+    /// Write to this file instead of stdout
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
 }
 
 /// Options of the comparison table of sql-bench.

@@ -6,6 +6,7 @@
 mod aa;
 mod advise;
 mod compare;
+mod history;
 mod init;
 mod lists;
 mod run;
@@ -40,6 +41,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Tune(args) => tune::tune(args),
         Command::Report(args) => report_stored(args),
         Command::Compare(args) => compare::compare(args),
+        Command::History(args) => history::command(args),
         Command::Prepare(args) => bench::command(Verb::Prepare, &args.words),
         Command::Bench(args) => bench::command(Verb::Bench, &args.words),
         Command::Pgbench(args) => bench::pgbench::command(&args.words),

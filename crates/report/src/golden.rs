@@ -879,3 +879,47 @@ fn a_sweep_with_a_point_missing_averages_the_common_points_and_names_their_numbe
     let in_summary = text.lines().filter(|line| line.contains("(3 of 4 levels)"));
     assert_eq!(in_summary.count(), 2, "a row for each workload: {text}");
 }
+
+/// Nightly runs of one question: the tenth build is slower, and the second run was on another machine.
+#[test]
+fn the_history_of_a_question_is_as_stored() {
+    const LEVELS: [f64; 2] = [0.98, 0.90];
+    let night = |at: usize| {
+        let level = LEVELS[usize::from(at >= 9)] * (1.0 + 0.004 * ((at * 37 % 11) as f64 - 5.0) / 5.0);
+        let mut stored = stored_run(&Story { ratios: [level; 4], spread: 0.004, ..Story::default() });
+        stored.run.started_at = format!("2031-05-{:02}T01:00:00Z", at + 1);
+        stored.run.labels = [("commit".to_owned(), format!("4f2a9{at:02}"))].into();
+        stored.run.contenders.get_mut(CANDIDATE).unwrap().version = format!("5.6.{at} <b>");
+        if at == 1 {
+            stored.run.host.cores += 2;
+        }
+        evidence_of(stored)
+    };
+    let nights: Vec<(String, Evidence)> = (0..18).map(|at| (format!("nightly-{at:02}"), night(at))).collect();
+    let runs = nights.iter().map(|(name, Evidence { plan, run, conclusions, .. })| analysis::history::StoredRun {
+        name,
+        plan,
+        run,
+        conclusions,
+    });
+    // In any order.
+    let runs: Vec<_> = runs.rev().collect();
+    let history = analysis::history::history(&runs, Default::default()).unwrap();
+    let changed: Vec<&str> = history.series[0].changes.iter().map(|change| change.run.as_str()).collect();
+    assert_eq!(changed, ["nightly-09"]);
+    assert_eq!(history.apart[0].runs, ["nightly-01"]);
+    assert_eq!(history.apart[0].because.iter().map(|one| one.what.as_str()).collect::<Vec<_>>(), ["cores"]);
+    for (format, extension) in [("text", "txt"), ("markdown", "md"), ("html", "html")] {
+        check(&format!("history.{extension}"), &history::write(&history, format, 100, false).unwrap());
+    }
+}
+
+#[test]
+fn a_history_of_no_run_or_of_one_says_so() {
+    assert!(analysis::history::history(&[], Default::default()).is_none());
+    let Evidence { plan, run, conclusions, .. } = &evidence(&Story::default());
+    let one = analysis::history::StoredRun { name: "only", plan, run, conclusions };
+    let history = analysis::history::history(&[one], Default::default()).unwrap();
+    let text = history::write(&history, "text", 100, false).unwrap();
+    assert!(text.contains("1 run, too few for a change to be found"), "{text}");
+}

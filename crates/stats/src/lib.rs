@@ -7,6 +7,7 @@
 //!
 //! The module does not depend on servers, metrics or reports.
 
+mod change_points;
 mod chi_square;
 mod describe;
 mod missing;
@@ -22,6 +23,7 @@ mod steady;
 mod unpaired;
 mod usl;
 
+pub use change_points::{ChangePoint, ChangePointRules, LEVEL_LEAST, change_points};
 pub use chi_square::chi_square_p;
 pub use describe::{Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile};
 pub use missing::{INCOMPLETE_SHARE_MAX, Pair, completed, outages_forbid, with_deferred_work};

@@ -1,0 +1,100 @@
+//! `dbduel history`: one experiment over many releases, and stored runs of one question over time.
+
+mod versions;
+
+use anyhow::{Context, Result, anyhow};
+
+use super::run::{failed, run_to_end};
+use super::{Failure, first_screen, note, print};
+use crate::KNOWN;
+use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, RunArgs, exit};
+use analysis::history::{StoredRun, history};
+use campaign::ActiveRun;
+use campaign::planning::plan_experiment;
+use experiment::{Experiment, shell_path};
+use record::RunDir;
+use report::Evidence;
+
+pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
+    match &args.action {
+        HistoryAction::Run(args) => run(args),
+        HistoryAction::Show(args) => show(args),
+    }
+}
+
+/// A ladder whose rungs are releases: all of them in every block, so that drift of the host cancels.
+fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
+    let source = std::fs::read_to_string(&args.file)
+        .with_context(|| format!("cannot read {}", args.file.display()))
+        .map_err(Failure::usage)?;
+    let releases = versions::releases(&args.versions).map_err(Failure::usage)?;
+    let file = args.file.display().to_string();
+    let text = versions::over_releases(&source, &releases)
+        .with_context(|| format!("{file} is not readable as TOML"))
+        .map_err(Failure::usage)?;
+    let overrides = args.method.overrides();
+    let experiment = Experiment::parse(&text, &file, &KNOWN, &overrides).map_err(Failure::usage)?;
+    let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
+    note(&format!("{}: {}", releases.len(), releases.join(", ")));
+    let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
+    let active_run = ActiveRun::of(&KNOWN, experiment, plan, &args.runs, &args.file, None).map_err(failed)?;
+    run_to_end(&run_args(args), &active_run, &interrupted)
+}
+
+fn run_args(args: &HistoryRunArgs) -> RunArgs {
+    RunArgs {
+        file: None,
+        runs: args.runs.clone(),
+        resume: None,
+        method: args.method.clone(),
+        label: Vec::new(),
+        gate: false,
+        full: false,
+        json: args.json,
+        twins: false,
+    }
+}
+
+/// Runs of one name; of the last run's, where none is given.
+fn show(args: &HistoryShowArgs) -> Result<u8, Failure> {
+    let runs = RunDir::all(&args.runs)?;
+    let name_of = |run: &RunDir| run.plan().map(|plan| plan.name);
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => name_of(&RunDir::open(&args.runs, "last")?)?,
+    };
+    let ours = runs.iter().filter(|run| name_of(run).is_ok_and(|other| other == name));
+    let gathered: Vec<(String, Evidence)> = ours.filter_map(gathered).collect();
+    let stored: Vec<StoredRun<'_>> = gathered.iter().map(|(name, evidence)| stored(name, evidence)).collect();
+    let Some(history) = history(&stored, Default::default()) else {
+        return Err(Failure::usage(anyhow!(
+            "no run of `{name}` is stored under `{}`\n  next: `dbduel list runs --runs {}` lists those that are there",
+            args.runs.display(),
+            shell_path(&args.runs)
+        )));
+    };
+    let screen = first_screen();
+    let color = args.out.is_none() && terminal::wants_color();
+    let text = report::history::write(&history, args.format.as_str(), screen.width.unwrap_or(100), color)?;
+    match &args.out {
+        Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
+        None => print(&text)?,
+    }
+    Ok(exit::DONE)
+}
+
+fn stored<'a>(name: &'a str, evidence: &'a Evidence) -> StoredRun<'a> {
+    let Evidence { plan, run, conclusions, .. } = evidence;
+    StoredRun { name, plan, run, conclusions }
+}
+
+/// What cannot be read is said, and the others are shown.
+fn gathered(run: &RunDir) -> Option<(String, Evidence)> {
+    match Evidence::gather(run) {
+        Ok(evidence) => Some((run.name(), evidence)),
+        Err(error) => {
+            note(&format!("{} is left out: {error:#}", run.name()));
+            None
+        }
+    }
+}

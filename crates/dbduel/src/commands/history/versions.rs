@@ -1,0 +1,99 @@
+//! Releases by range, and an experiment over all of them.
+
+use anyhow::{Result, anyhow, ensure};
+use toml::{Table, Value};
+
+use crate::KNOWN;
+use engine::{Cache, by_version};
+
+/// `mysql@5.5.9` …, the oldest first, of `mysql@5.5.9,5.6.24` or `postgres@9.6..18`.
+pub fn releases(wanted: &str) -> Result<Vec<String>> {
+    let (kind, versions) = wanted.split_once('@').ok_or_else(|| {
+        anyhow!("`{wanted}` names no engine\n  next: write it as postgres@9.6..18 or mysql@5.5.9,5.6.24")
+    })?;
+    let found = match versions.split_once("..") {
+        Some((first, last)) => range(kind, first, last)?,
+        None => versions.split(',').map(|version| version.trim().to_owned()).collect(),
+    };
+    ensure!(
+        found.len() >= 2,
+        "`{wanted}` is {} release, and a history needs two\n  next: `dbduel list engines` lists those of the catalogue",
+        found.len()
+    );
+    Ok(found.into_iter().map(|version| format!("{kind}@{version}")).collect())
+}
+
+/// All of the catalogue from one version to another, both included: `18` includes `18.1`.
+fn range(kind: &str, first: &str, last: &str) -> Result<Vec<String>> {
+    let of_kind: Vec<String> = KNOWN
+        .engines
+        .list(&Cache::open()?)
+        .into_iter()
+        .filter(|listed| listed.kind == kind)
+        .map(|listed| listed.version)
+        .collect();
+    ensure!(!of_kind.is_empty(), "there is no engine `{kind}`\n  next: `dbduel list engines` lists them");
+    let is_within = |version: &&String| {
+        let is_last = *version == last || version.starts_with(&format!("{last}."));
+        by_version(version, first).is_ge() && (is_last || by_version(version, last).is_le())
+    };
+    let mut found: Vec<String> = of_kind.iter().filter(is_within).cloned().collect();
+    found.sort_by(|one, other| by_version(one, other));
+    found.dedup();
+    Ok(found)
+}
+
+/// The experiment with releases for contenders: the first one the base, each other a rung on the one before. What else
+/// its first contender says holds for all of them.
+pub fn over_releases(source: &str, releases: &[String]) -> Result<String> {
+    let mut file: Table = source.parse()?;
+    let first = match file.remove("contender") {
+        Some(Value::Array(contenders)) => contenders.into_iter().next(),
+        _ => None,
+    };
+    let mut base = first.and_then(|first| first.try_into::<Table>().ok()).unwrap_or_default();
+    ["name", "target", "basedir", "password_file"].iter().for_each(|key| drop(base.remove(*key)));
+    file.remove("baseline");
+    file.remove("ladder");
+    let release = |name: &String, mut table: Table| {
+        table.insert("name".into(), name.as_str().into());
+        table.insert("engine".into(), name.as_str().into());
+        Value::Table(table)
+    };
+    let (oldest, newer) = releases.split_first().ok_or_else(|| anyhow!("no release"))?;
+    file.insert("contender".into(), Value::Array(vec![release(oldest, base)]));
+    file.insert("ladder".into(), newer.iter().map(|one| release(one, Table::new())).collect::<Vec<_>>().into());
+    Ok(toml::to_string(&file)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_taken_as_it_stands_and_a_range_from_the_catalogue() {
+        assert_eq!(releases("mysql@5.5.9,8.0.31").unwrap(), ["mysql@5.5.9", "mysql@8.0.31"]);
+        let range = releases("postgres@9.6..18").unwrap();
+        assert!(range.len() >= 5 && range[0].starts_with("postgres@9.6"), "{range:?}");
+        assert!(range.last().is_some_and(|last| last.starts_with("postgres@18")), "{range:?}");
+        for (wrong, says) in [("mysql", "names no engine"), ("mysql@5.5.9", "needs two"), ("nosuch@1..2", "no engine")]
+        {
+            assert!(releases(wrong).unwrap_err().to_string().contains(says), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn settings_of_the_first_contender_hold_for_all_releases() {
+        let source = "workload = \"oltp_read_write\"\nbaseline = \"a\"\n[[contender]]\nname = \"a\"\nengine = \"mysql@5.5\"\n\
+                      settings = { innodb_buffer_pool_size = \"1G\" }\n[[contender]]\nname = \"b\"\nengine = \"mysql@5.6\"\n";
+        let text =
+            over_releases(source, &["mysql@5.5.9".into(), "mysql@5.6.24".into(), "mysql@8.0.31".into()]).unwrap();
+        let file: Table = text.parse().unwrap();
+        assert_eq!(file["contender"].as_array().map(Vec::len), Some(1));
+        assert_eq!(file["contender"][0]["settings"]["innodb_buffer_pool_size"].as_str(), Some("1G"));
+        let rungs: Vec<_> =
+            file["ladder"].as_array().unwrap().iter().map(|rung| rung["engine"].as_str().unwrap()).collect();
+        assert_eq!(rungs, ["mysql@5.6.24", "mysql@8.0.31"]);
+        assert!(!file.contains_key("baseline"));
+    }
+}
