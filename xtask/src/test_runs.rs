@@ -1,35 +1,49 @@
-//! All tests of the workspace, with a second run for a test that failed.
+//! All tests of the workspace, two test programs beside each other, with a second run for a test that failed.
 //!
 //! Tests of whole runs start some hundred servers on a host that others use too. One that fails runs again, alone, and
 //! the task fails where it fails again; one that passes then is named at the end, because it has a defect.
 
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
-/// Tests of whole runs wait for intervals to end more than they compute: more of them at once than there are cores.
-const TEST_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "4");
+/// Waits for intervals to end more than it computes: more of its tests at once than there are cores, and the other
+/// programs beside it.
+const WHOLE_RUNS: &str = "whole_runs";
+
+/// Begun before all others, the longest first, so that none of them is left for the end.
+const LONG: [&str; 2] = [WHOLE_RUNS, "browser"];
+
+/// Others would disturb the disk that it needs.
+const ALONE: &str = "gate";
+
+/// Under way at a time. More would make tests wait for one another on a host of two cores.
+const AT_A_TIME: usize = 2;
 
 /// More failed tests than this are a broken program, not a busy host.
 const SECOND_RUNS_MAX: usize = 2;
 
 pub fn run(root: &Path) -> Result<()> {
-    let first = cargo_test(root, &[])?;
-    if first.passed {
-        return Ok(());
-    }
-    let failed: Vec<&str> = first.failed.iter().map(String::as_str).collect();
-    ensure!(first.ended && (1..=SECOND_RUNS_MAX).contains(&failed.len()), "`cargo test` failed");
-    let names = failed.join(", ");
-    eprintln!("a second run of: {names}");
-    let second = cargo_test(root, &[&["--", "--exact"], &failed[..]].concat())?;
-    ensure!(second.passed && second.succeeded >= failed.len(), "failed twice: {names}");
-    eprintln!(
-        "warning: passed in the second run only: {names}\n  next: find out why; the first run's message is above"
-    );
-    Ok(())
+    let mut programs = build(root)?;
+    programs.push(Program::of_the_documentation(root));
+    programs.sort_by_key(|program| LONG.iter().position(|long| *long == program.name).unwrap_or(LONG.len()));
+    let (alone, beside): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.name == ALONE);
+    ensure!(!alone.is_empty(), "no test program has the name `{ALONE}`");
+    let mut ended = run_all(&beside, AT_A_TIME)?;
+    ended.extend(run_all(&alone, 1)?);
+    second_run(&ended)
+}
+
+/// A test program, or cargo in its place, with the folder that its tests expect to stand in.
+struct Program {
+    name: String,
+    command: Vec<String>,
+    folder: PathBuf,
 }
 
 #[derive(Default)]
@@ -41,27 +55,108 @@ struct Outcome {
     failed: Vec<String>,
 }
 
-fn cargo_test(root: &Path, filter: &[&str]) -> Result<Outcome> {
-    let arguments = [&["test", "--workspace", "--no-fail-fast"], filter].concat();
-    eprintln!("$ {}={} cargo {}", TEST_THREADS.0, TEST_THREADS.1, arguments.join(" "));
+/// Builds all test programs, by the same command and so with the same features as `cargo test --workspace`.
+fn build(root: &Path) -> Result<Vec<Program>> {
+    let arguments = ["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
+    eprintln!("$ cargo {}", arguments.join(" "));
     let mut cargo = Command::new("cargo")
-        .args(&arguments)
-        .env(TEST_THREADS.0, TEST_THREADS.1)
+        .args(arguments)
         .current_dir(root)
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start `cargo`")?;
-    let mut outcome = Outcome::default();
-    let (mut begun, mut ended) = (0, 0);
+    let mut programs = Vec::new();
     for line in BufReader::new(cargo.stdout.take().expect("it is piped")).lines() {
-        let line = line.context("cannot read the output of `cargo test`")?;
-        writeln!(std::io::stdout(), "{line}")?;
-        begun += usize::from(line.starts_with("running "));
-        ended += usize::from(line.starts_with("test result: "));
-        outcome.succeeded += usize::from(line.starts_with("test ") && line.ends_with(" ... ok"));
-        outcome.failed.extend(failed_test(&line).map(str::to_owned));
+        let message = serde_json::from_str(&line.context("cannot read the output of `cargo test`")?)?;
+        programs.extend(Program::built(&message));
     }
-    Ok(Outcome { passed: cargo.wait()?.success(), ended: begun == ended, ..outcome })
+    ensure!(cargo.wait()?.success(), "`cargo {}` failed", arguments.join(" "));
+    Ok(programs)
+}
+
+impl Program {
+    /// The test program that one of cargo's messages reports.
+    fn built(message: &Value) -> Option<Program> {
+        let is_test = message["reason"] == "compiler-artifact" && message["profile"]["test"] == true;
+        let program = message["executable"].as_str().filter(|_| is_test)?;
+        Some(Program {
+            name: message["target"]["name"].as_str()?.to_owned(),
+            command: vec![program.to_owned()],
+            folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
+        })
+    }
+
+    fn of_the_documentation(root: &Path) -> Program {
+        let command = ["cargo", "test", "--workspace", "--doc", "--"].map(str::to_owned).to_vec();
+        Program { name: "documentation".to_owned(), command, folder: root.to_owned() }
+    }
+
+    /// Prints the output when it is whole, because other programs print too.
+    fn run(&self, filter: &[&str]) -> Result<Outcome> {
+        let (begun, mut output) = (Instant::now(), tempfile::tempfile()?);
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).args(filter).current_dir(&self.folder).stdin(Stdio::null());
+        if self.name == WHOLE_RUNS {
+            command.env("RUST_TEST_THREADS", "4");
+        }
+        let started = command.stdout(output.try_clone()?).stderr(output.try_clone()?).spawn();
+        let status = started.and_then(|mut child| child.wait()).with_context(|| self.command[0].clone())?;
+        let mut bytes = Vec::new();
+        output.rewind()?;
+        output.read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("     Ran {} in {seconds:.1} s\n{text}", self.name);
+        Ok(Outcome { passed: status.success(), ..outcome(&text) })
+    }
+}
+
+/// In the order in which they ended.
+fn run_all(programs: &[Program], at_a_time: usize) -> Result<Vec<(&Program, Outcome)>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let waiting = std::iter::from_fn(|| programs.get(next.fetch_add(1, Ordering::Relaxed)));
+        waiting.map(|program| Ok((program, program.run(&[])?))).collect::<Result<Vec<_>>>()
+    };
+    let ended: Result<Vec<_>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..at_a_time).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(|worker| worker.join().expect("no worker panics")).collect()
+    });
+    Ok(ended?.into_iter().flatten().collect())
+}
+
+fn second_run(ended: &[(&Program, Outcome)]) -> Result<()> {
+    let broken: Vec<_> = ended.iter().filter(|(_, outcome)| !outcome.passed).collect();
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let failed: Vec<&str> = broken.iter().flat_map(|(_, outcome)| &outcome.failed).map(String::as_str).collect();
+    let by_tests = broken.iter().all(|(_, outcome)| outcome.ended && !outcome.failed.is_empty());
+    let programs = broken.iter().map(|(program, _)| program.name.as_str()).collect::<Vec<_>>().join(", ");
+    ensure!(by_tests && failed.len() <= SECOND_RUNS_MAX, "tests failed: {programs}");
+    let names = failed.join(", ");
+    eprintln!("a second run of: {names}");
+    for (program, first) in broken {
+        let failed = first.failed.iter().map(String::as_str);
+        let second = program.run(&["--exact"].into_iter().chain(failed).collect::<Vec<_>>())?;
+        ensure!(second.passed && second.succeeded >= first.failed.len(), "failed twice: {}", first.failed.join(", "));
+    }
+    eprintln!(
+        "warning: passed in the second run only: {names}\n  next: find out why; the first run's message is above"
+    );
+    Ok(())
+}
+
+/// What the lines of a test program report.
+fn outcome(text: &str) -> Outcome {
+    let count = |is: fn(&str) -> bool| text.lines().filter(|line| is(line)).count();
+    let begun = count(|line| line.starts_with("running ") && line.contains(" test"));
+    Outcome {
+        passed: false,
+        ended: begun > 0 && begun == count(|line| line.starts_with("test result: ")),
+        succeeded: count(|line| line.starts_with("test ") && line.ends_with(" ... ok")),
+        failed: text.lines().filter_map(failed_test).map(str::to_owned).collect(),
+    }
 }
 
 /// `test sections::tests::name ... FAILED`.
@@ -71,6 +166,8 @@ fn failed_test(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -79,5 +176,50 @@ mod tests {
         for other in ["test golden::text_at_80 ... ok", "test result: FAILED. 39 passed; 1 failed", "failures:"] {
             assert_eq!(failed_test(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn only_test_programs_are_run_and_in_the_folder_of_their_crate() {
+        let artifact = |test: bool, executable: Value| {
+            json!({ "reason": "compiler-artifact", "manifest_path": "/here/crates/record/Cargo.toml",
+                "target": { "name": "record" }, "profile": { "test": test }, "executable": executable })
+        };
+        let built = Program::built(&artifact(true, "/here/record-1".into())).unwrap();
+        assert_eq!((built.name.as_str(), built.command), ("record", vec!["/here/record-1".to_owned()]));
+        assert_eq!(built.folder, Path::new("/here/crates/record"));
+        for other in [artifact(false, "/here/dbduel".into()), artifact(true, Value::Null), json!({ "reason": "other" })]
+        {
+            assert!(Program::built(&other).is_none(), "{other}");
+        }
+    }
+
+    /// Fails in its first run, and in the second where it is asked to.
+    fn flaky(folder: &Path, name: &str, in_second: &str) -> Program {
+        let script = format!(
+            "case \"$*\" in '') echo 'running 1 test'; echo 'test a::b ... FAILED'; echo 'test result: FAILED.'; exit 1;;
+             '--exact a::b') echo 'running 1 test'; {in_second};; *) exit 9;; esac"
+        );
+        let command = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
+        Program { name: name.to_owned(), command, folder: folder.to_owned() }
+    }
+
+    #[test]
+    fn a_failed_test_runs_again_by_its_name_and_may_not_fail_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let passes = "echo 'test a::b ... ok'; echo 'test result: ok.'";
+        let check = |programs: &[Program], expected: Option<&str>| {
+            let ended = run_all(programs, 2).unwrap();
+            assert_eq!(ended.len(), programs.len());
+            let error = second_run(&ended).err().map(|error| error.to_string());
+            assert_eq!(error.as_deref(), expected);
+        };
+        let one = |name, in_second| flaky(folder.path(), name, in_second);
+        check(&[one("x", passes), one("y", passes)], None);
+        check(&[one("x", passes), one("y", "exit 1")], Some("failed twice: a::b"));
+        check(&[one("x", "echo 'test result: ok. 0 passed'")], Some("failed twice: a::b"));
+        check(&[one("x", passes), one("x", passes), one("x", passes)], Some("tests failed: x, x, x"));
+        let dies = ["sh", "-c", "echo 'running 2 tests'; exit 101", "sh"].map(str::to_owned).to_vec();
+        let dies = Program { name: "dies".to_owned(), command: dies, folder: folder.path().to_owned() };
+        check(&[dies], Some("tests failed: dies"));
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! The table of crates in ARCHITECTURE.md defines it, and nothing else may be so; cargo itself refuses circles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// Where the crates and their arrows are listed.
 const TABLE_OF_CRATES: &str = "ARCHITECTURE.md";
@@ -58,6 +58,7 @@ const READ_BY_USERS: &[&str] = &[
 pub fn tidy(root: &Path) -> Result<()> {
     eprintln!("$ cargo xtask tidy");
     let mut violations = arrows_between_crates(root)?;
+    violations.extend(built_twice(root)?);
     violations.extend(registry_names(root)?);
     violations.extend(private_words(root)?);
     if violations.is_empty() {
@@ -70,14 +71,31 @@ pub fn tidy(root: &Path) -> Result<()> {
 fn arrows_between_crates(root: &Path) -> Result<Vec<String>> {
     let table = root.join(TABLE_OF_CRATES);
     let text = fs::read_to_string(&table).with_context(|| format!("cannot read {}", table.display()))?;
-    let (said, found) = (arrows_listed(&text), arrows_found(root)?);
+    let (listed, found) = (arrows_listed(&text), arrows_found(root)?);
     let lines = |of: &Arrows, other: &Arrows, what: &str| -> Vec<String> {
         let differs = of.iter().filter(|(name, used)| other.get(*name) != Some(used));
         differs.map(|(name, used)| format!("{what}: crate `{name}` uses {used:?}")).collect()
     };
-    let mut violations = lines(&said, &found, TABLE_OF_CRATES);
-    violations.extend(lines(&found, &said, "Cargo.toml"));
+    let mut violations = lines(&listed, &found, TABLE_OF_CRATES);
+    violations.extend(lines(&found, &listed, "Cargo.toml"));
     Ok(violations)
+}
+
+/// Crates that `cargo xtask` has built with other features than tests need, so that they are built again.
+fn built_twice(root: &Path) -> Result<Vec<String>> {
+    let whole = crates_with_features(root, &["--workspace"])?;
+    let alone = crates_with_features(root, &["--package", "xtask"])?;
+    let violation = |name| format!("xtask/Cargo.toml: {name}: elsewhere in the workspace with other features");
+    Ok(alone.difference(&whole).map(violation).collect())
+}
+
+/// Lines like `rand v0.9.5 alloc,std`.
+fn crates_with_features(root: &Path, of: &[&str]) -> Result<BTreeSet<String>> {
+    let words = ["tree", "--prefix", "none", "--format", "{p} {f}"];
+    let tree = Command::new("cargo").args(words).args(of).current_dir(root).output().context("cannot start `cargo`")?;
+    ensure!(tree.status.success(), "`cargo tree` failed: {}", String::from_utf8_lossy(&tree.stderr));
+    let lines = String::from_utf8(tree.stdout)?;
+    Ok(lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
 }
 
 /// The crates that each crate uses, sorted.
@@ -212,9 +230,9 @@ mod tests {
 | `b` | `y`, z | `d` `a` |
 | `c` | other |
 ";
-        let said = arrows_listed(text);
-        assert_eq!(said.keys().collect::<Vec<_>>(), ["a", "b"]);
-        assert!(said["a"].is_empty() && said["b"] == ["a", "d"]);
+        let listed = arrows_listed(text);
+        assert_eq!(listed.keys().collect::<Vec<_>>(), ["a", "b"]);
+        assert!(listed["a"].is_empty() && listed["b"] == ["a", "d"]);
     }
 
     #[test]

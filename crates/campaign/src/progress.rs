@@ -440,13 +440,13 @@ pub mod tests {
     #[test]
     fn the_interval_so_far_stands_only_where_the_rule_allows_one() {
         let stored = fixtures::stored_run(&fixtures::Story::default());
-        let told = |blocks: u32| {
+        let printed = |blocks: u32| {
             let trials: Vec<TrialRecord> =
                 stored.trials.iter().filter(|trial| trial.block <= blocks).cloned().collect();
             intervals(&analysis::conclude(&stored.plan, &stored.run, &trials))
         };
-        assert_eq!(told(7), Vec::<String>::new());
-        let [line] = &told(8)[..] else { panic!("{:?}", told(8)) };
+        assert_eq!(printed(7), Vec::<String>::new());
+        let [line] = &printed(8)[..] else { panic!("{:?}", printed(8)) };
         assert!(line.contains(" so far (95 % CI 0.8"), "{line}");
     }
 

@@ -205,9 +205,9 @@ fn the_reports_of_a_tpcc_run_are_as_stored() {
 }
 
 #[test]
-fn every_report_of_a_tpcc_run_tells_new_orders_a_minute() {
+fn every_report_of_a_tpcc_run_prints_new_orders_a_minute() {
     let evidence = evidence_of(tpcc_run(&Story::default()));
-    for (format, told) in [
+    for (format, printed) in [
         ("text", "NOPM"),
         ("html", "NOPM"),
         ("json", "\"metric\": \"nopm\""),
@@ -216,7 +216,7 @@ fn every_report_of_a_tpcc_run_tells_new_orders_a_minute() {
         ("dbt2", "(NOTPM)"),
     ] {
         let text = find(format).unwrap().write(&evidence, &Options::default()).unwrap();
-        assert!(text.contains(told) && !text.contains("tpmC"), "{format} does not tell {told}");
+        assert!(text.contains(printed) && !text.contains("tpmC"), "{format} does not print {printed}");
     }
 }
 
@@ -265,7 +265,7 @@ fn every_json_report_follows_the_published_schema() {
         assert_eq!(errors, Vec::<String>::new(), "{}", report["name"]);
         let mut broken = report;
         broken["comparisons"][0]["verdict"] = "quicker".into();
-        assert!(!schema.is_valid(&broken), "the schema knows the verdicts");
+        assert!(!schema.is_valid(&broken), "the schema lists the verdicts");
     }
 }
 
@@ -301,7 +301,7 @@ fn several_workloads_are_summed_up_in_one_table() {
 }
 
 #[test]
-fn a_run_that_has_just_begun_can_be_told_in_every_form() {
+fn a_run_that_has_just_begun_can_be_reported_in_every_form() {
     let mut evidence = troubled();
     evidence.run.finished_at = None;
     evidence.run.ended_by = None;
@@ -319,7 +319,7 @@ fn a_run_that_has_just_begun_can_be_told_in_every_form() {
 }
 
 #[test]
-fn a_run_read_back_from_its_folder_tells_the_same() {
+fn a_run_read_back_from_its_folder_is_reported_alike() {
     let runs = tempfile::tempdir().unwrap();
     let expected = troubled();
     let (plan, record) = (expected.plan.clone(), expected.run.clone());
@@ -328,9 +328,9 @@ fn a_run_read_back_from_its_folder_tells_the_same() {
     expected.windows.iter().for_each(|(trial, log)| run.write_windows(*trial, log).unwrap());
     let run = RunDir::open(runs.path(), "last").unwrap();
     for report in REPORTS {
-        let told = write(&run, report.name(), &Options::default()).unwrap();
-        let told = told.replace(&run.path().display().to_string(), &expected.folder);
-        assert!(told == report.write(&expected, &Options::default()).unwrap(), "{}", report.name());
+        let printed = write(&run, report.name(), &Options::default()).unwrap();
+        let printed = printed.replace(&run.path().display().to_string(), &expected.folder);
+        assert!(printed == report.write(&expected, &Options::default()).unwrap(), "{}", report.name());
     }
 }
 
@@ -384,8 +384,8 @@ pub fn full_method() -> Evidence {
         ]);
     }
     repeat_pair(&mut stored, 4, 2);
-    tell_circumstances(&mut stored);
-    tell_plans(&mut stored);
+    set_conditions(&mut stored);
+    set_plans(&mut stored);
     let seconds = |trial: &TrialRecord| {
         let wave = |second: u32| {
             vec![f64::from(second), (1000.0 + 90.0 * f64::from((second * second * 7 + trial.block) % 11)).floor()]
@@ -434,7 +434,7 @@ fn observed_of(trial: &TrialRecord) -> Series {
     Series { columns: columns.map(str::to_owned).into(), rows: (0..30).map(row).collect() }
 }
 
-fn tell_plans(stored: &mut StoredRun) {
+fn set_plans(stored: &mut StoredRun) {
     let plan = |statement: &str, sql: &str, shape: &str| StatementPlan {
         statement: statement.into(),
         sql: sql.into(),
@@ -500,7 +500,7 @@ fn contrasts(workload: &str) -> Vec<ContrastRecord> {
 }
 
 /// Four blocks with the generator's threads as everywhere, and with twice as many.
-fn tell_headroom(stored: &mut StoredRun, tps: [[f64; 4]; 2]) {
+fn set_headroom(stored: &mut StoredRun, tps: [[f64; 4]; 2]) {
     let first = stored.trials[0].clone();
     for block in 1..=4 {
         for (side, tps) in tps.iter().enumerate() {
@@ -517,7 +517,7 @@ fn tell_headroom(stored: &mut StoredRun, tps: [[f64; 4]; 2]) {
     }
 }
 
-fn tell_circumstances(stored: &mut StoredRun) {
+fn set_conditions(stored: &mut StoredRun) {
     let point = stored.plan.trials[0].point.clone();
     let (workload, contender) = ("oltp_read_write".to_owned(), stored.plan.baseline.clone());
     stored.run.host.facts = [("governor".into(), "performance".into()), ("numa".into(), "1 node".into())].into();
@@ -539,7 +539,7 @@ fn tell_circumstances(stored: &mut StoredRun) {
         });
     }
     stored.run.decisions.push(DecisionRecord::warm_up(&workload, 1, 150.0, DecisionRecord::PILOT));
-    tell_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);
+    set_headroom(stored, [[1480.0, 1475.0, 1490.0, 1470.0], [1482.0, 1471.0, 1493.0, 1468.0]]);
     contrasts(&workload).iter().for_each(|test| add_cause_test(stored, test));
     stored.run.twins = vec![AaRecord {
         at: "2031-04-30T08:00:00Z".into(),
@@ -583,13 +583,13 @@ fn a_page_of_another_format_is_refused_in_one_sentence() {
 }
 
 #[test]
-fn a_run_of_the_full_method_is_told_as_stored() {
+fn a_run_of_the_full_method_is_reported_as_stored() {
     let evidence = full_method();
     for (name, extension) in [("text", "txt"), ("html", "html")] {
         check(&format!("full.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
     }
     let text = text::Text.write(&evidence, &Options::default()).unwrap();
-    for told in [
+    for printed in [
         "2 repeated",
         "Without the blocks that carry a flag",
         "Peak against peak",
@@ -606,7 +606,7 @@ fn a_run_of_the_full_method_is_told_as_stored() {
         "oltp_read_write, order-range: sbtest1: range by PRIMARY, Using filesort → sbtest1: ALL no key,",
         "settings = { innodb_buffer_pool_size = \"1073741824\"",
     ] {
-        assert!(text.contains(told), "{told} is not in\n{text}");
+        assert!(text.contains(printed), "{printed} is not in\n{text}");
     }
 }
 
@@ -644,7 +644,7 @@ fn an_unsteady_run_claims_its_first_seconds_only() {
 }
 
 #[test]
-fn a_run_of_passes_is_told_by_program_and_operation() {
+fn a_run_of_passes_is_reported_by_program_and_operation() {
     let mut evidence = evidence_of(passes_run(&Story::default()));
     evidence.series.clear();
     evidence.conclusions =
@@ -675,11 +675,11 @@ fn a_run_of_scripts_is_reported_statement_by_statement() {
 }
 
 #[test]
-fn a_sweep_of_cores_is_told_at_the_best_clients_of_each() {
+fn a_sweep_of_cores_is_reported_at_the_best_clients_of_each() {
     let first = evidence_of(cores_run(&Story { blocks: 1, ..Story::default() }));
     for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
-        let said = report.write(&first, &Options::default()).unwrap();
-        assert!(said.contains("Two complete blocks are the least"), "{said}");
+        let printed = report.write(&first, &Options::default()).unwrap();
+        assert!(printed.contains("Two complete blocks are the least"), "{printed}");
     }
     let evidence = evidence_of(cores_run(&Story::default()));
     for report in REPORTS.iter().filter(|report| ["text", "html"].contains(&report.name())) {
@@ -710,8 +710,11 @@ fn results_side_by_side_have_ratios_and_never_a_word() {
     for text in [runs, columns] {
         assert!(text.lines().next().unwrap().ends_with("(unpaired)"));
         let words = ["faster", "slower", "better", "worse", "inconclusive"];
-        let told = text.lines().filter(|line| line.contains('x') && !line.contains("above 1 is better"));
-        assert!(told.clone().count() > 0 && told.into_iter().all(|line| !words.iter().any(|word| line.contains(word))));
+        let printed = text.lines().filter(|line| line.contains('x') && !line.contains("above 1 is better"));
+        assert!(
+            printed.clone().count() > 0
+                && printed.into_iter().all(|line| !words.iter().any(|word| line.contains(word)))
+        );
     }
     let other = compare::runs(["first", "second"], [&evidence(&faster), &evidence_of(passes_run(&faster))]);
     assert!(other.contains("share no workload"), "{other}");

@@ -9,8 +9,8 @@ use record::format::figures::fixed;
 use record::format::{PlanRecord, Point, point_text};
 use record::rule;
 
+use super::Evidence;
 use super::wording::{self, joined, number, percent};
-use super::{Evidence, sentences as told};
 
 /// From this factor on a factor is easier to read than a percentage.
 const FACTOR_MIN: f64 = 2.0;
@@ -222,7 +222,7 @@ pub fn places<'a>(points: impl Iterator<Item = &'a Point>) -> String {
 
 /// `` `B` is up to 10 % faster at 1 and 4 clients (…), but up to 15 % slower at 16 clients (…)``
 fn mixed(pair: &Pair, duel: &HeadToHead) -> String {
-    let with = |word: Verdict| duel.points.iter().filter(|point| point.verdict == word).collect::<Vec<_>>();
+    let with = |verdict: Verdict| duel.points.iter().filter(|point| point.verdict == verdict).collect::<Vec<_>>();
     format!(
         "{} against {} is {}, but {}.",
         pair.candidate,
@@ -264,7 +264,7 @@ fn withheld(plan: &PlanRecord, duel: &HeadToHead) -> Option<String> {
     if !duel.unfounded.is_empty() {
         return Some(format!(
             "a duet allows no verdict here, because {}",
-            duel.unfounded.iter().map(told::duet::unfounded).collect::<Vec<_>>().join("; ")
+            duel.unfounded.iter().map(super::sentences::duet::unfounded).collect::<Vec<_>>().join("; ")
         ));
     }
     let because = clear.into_iter().find(|(caveat, _)| is_clear && has(*caveat));
@@ -407,21 +407,21 @@ mod tests {
 
     #[test]
     fn more_blocks_than_a_file_can_ask_for_are_no_advice() {
-        let told = told(|_, workload| {
+        let printed = printed(|_, workload| {
             let duel = &mut workload.duels[0];
             duel.overall.verdict = Verdict::Inconclusive;
             duel.spread.blocks_needed = Some([90_000, 20_000, 7_002]);
         });
         assert!(
-            told[0].ends_with(
+            printed[0].ends_with(
                 " Blocks differ too much for a decision: repeat the run on a quiet host, or with longer trials."
             ),
-            "{told:?}"
+            "{printed:?}"
         );
     }
 
     /// The made-up run under plain names, with what a test changes of its conclusions.
-    fn told(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Vec<String> {
+    fn printed(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Vec<String> {
         let mut stored = stored_run(&Story::default());
         let mut conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         change(&mut stored.plan, &mut conclusions.workloads[0]);
@@ -442,15 +442,15 @@ mod tests {
         sentences.into_iter().map(|line| line.replace("5.6 <b>&tuned", "B").replace("`5.5`", "`A`")).collect()
     }
 
-    fn set(comparison: &mut Comparison, word: Verdict, ratio: f64, low: f64, high: f64) {
+    fn set(comparison: &mut Comparison, verdict: Verdict, ratio: f64, low: f64, high: f64) {
         (comparison.verdict, comparison.ratio, comparison.low, comparison.high) =
-            (word, Some(ratio), Some(low), Some(high));
+            (verdict, Some(ratio), Some(low), Some(high));
     }
 
-    fn check(word: Verdict, bounds: [f64; 3], expected: &str) {
-        let sentences = told(|_, workload| {
+    fn check(verdict: Verdict, bounds: [f64; 3], expected: &str) {
+        let sentences = printed(|_, workload| {
             let duel = &mut workload.duels[0];
-            set(&mut duel.overall, word, bounds[0], bounds[1], bounds[2]);
+            set(&mut duel.overall, verdict, bounds[0], bounds[1], bounds[2]);
             duel.points.clear();
             duel.others.clear();
         });
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn what_is_not_decided_has_its_range_and_what_would_decide_it() {
-        let sentences = told(|_, workload| {
+        let sentences = printed(|_, workload| {
             let duel = &mut workload.duels[0];
             set(&mut duel.overall, Verdict::Inconclusive, 0.97, 0.92, 1.02);
             duel.spread.blocks_needed = Some([100, 14, 6]);
@@ -493,13 +493,13 @@ mod tests {
 
     #[test]
     fn the_cost_of_a_transaction_is_more_less_the_same_or_a_multiple() {
-        let check = |word: Verdict, needs: [f64; 3], expected: &str| {
-            let sentences = told(|_, workload| {
+        let check = |verdict: Verdict, needs: [f64; 3], expected: &str| {
+            let sentences = printed(|_, workload| {
                 let duel = &mut workload.duels[0];
                 duel.overall.verdict = Verdict::Inconclusive;
                 let cost = duel.others.iter_mut().find(|other| other.metric == "cpu_us_per_tx").unwrap();
                 let [needed, low, high] = needs.map(|needs| 1.0 / needs);
-                set(&mut cost.overall, word, needed, high, low);
+                set(&mut cost.overall, verdict, needed, high, low);
             });
             assert_eq!(sentences.get(1).map(String::as_str), Some(expected));
         };
@@ -513,7 +513,7 @@ mod tests {
 
     #[test]
     fn too_few_blocks_are_counted() {
-        let sentences = told(|_, workload| {
+        let sentences = printed(|_, workload| {
             (workload.duels[0].overall.verdict, workload.duels[0].overall.blocks) = (Verdict::Inconclusive, 3);
         });
         assert_eq!(sentences[0], "No verdict: 3 of the 8 blocks that a verdict needs.");
@@ -521,7 +521,7 @@ mod tests {
 
     #[test]
     fn a_level_that_loses_stands_in_the_sentence() {
-        let sentences = told(|_, workload| {
+        let sentences = printed(|_, workload| {
             let duel = &mut workload.duels[0];
             set(&mut duel.overall, Verdict::Faster, 1.05, 1.03, 1.07);
             duel.points.iter_mut().for_each(|point| set(point, Verdict::Faster, 1.1, 1.05, 1.15));
@@ -529,7 +529,7 @@ mod tests {
         });
         let expected = "`B` is 5 % faster than `A` (95 % CI 3–7 %), but 3 % slower at 64 clients (95 % CI 1–5 %).";
         assert_eq!(sentences[0], expected);
-        let mixed = told(|_, workload| {
+        let mixed = printed(|_, workload| {
             let duel = &mut workload.duels[0];
             duel.overall.verdict = Verdict::Mixed;
             set(&mut duel.points[0], Verdict::Faster, 1.1, 1.05, 1.15);
@@ -544,7 +544,7 @@ mod tests {
 
     #[test]
     fn an_open_loop_is_led_by_latency() {
-        let sentences = told(|plan, workload| {
+        let sentences = printed(|plan, workload| {
             plan.workloads[0].rate = Some(500);
             workload.is_open_loop = true;
             let others = &mut workload.duels[0].others;
@@ -560,7 +560,7 @@ mod tests {
     #[test]
     fn what_a_commit_survives_is_always_named_where_it_differs() {
         let check = |classes: (&str, &str), expected: &str| {
-            let sentences = told(|_, workload| {
+            let sentences = printed(|_, workload| {
                 workload.duels[0].durability = Some((classes.0.to_owned(), classes.1.to_owned()));
             });
             assert_eq!(sentences.last().map(String::as_str), Some(expected));

@@ -20,20 +20,21 @@ fn main() -> Result<()> {
     let folder = PathBuf::from(arguments.next().context("name a folder for the pictures")?);
     std::fs::create_dir_all(&folder)?;
     let given: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
+    let mut browser = Page::blank()?;
     for page in &given {
         let name = page.file_stem().unwrap_or_default().to_string_lossy();
-        pictures(&folder, &name, &std::fs::read_to_string(page)?)?;
+        pictures(&mut browser, &folder, &name, &std::fs::read_to_string(page)?)?;
     }
     for (name, evidence) in runs().iter().filter(|_| given.is_empty()) {
-        pictures(&folder, name, &html(evidence)?)?;
+        pictures(&mut browser, &folder, name, &html(evidence)?)?;
     }
     Ok(())
 }
 
-fn pictures(folder: &Path, name: &str, html: &str) -> Result<()> {
+fn pictures(page: &mut Page, folder: &Path, name: &str, html: &str) -> Result<()> {
     std::fs::write(folder.join(format!("{name}.html")), html)?;
     for (size, pixels, media) in SIZES {
-        let mut page = Page::open(html, pixels, media)?;
+        page.show(html, pixels, media)?;
         page.screenshot(&folder.join(format!("{name}-{size}.png")), false)?;
         page.screenshot(&folder.join(format!("{name}-{size}-whole.png")), true)?;
         if media == Media::Print {

@@ -25,37 +25,45 @@ pub enum Media {
     Print,
 }
 
-/// One page in a browser of its own, which ends with it.
+/// A browser with one page, which ends with it. It can show one page after the other.
 pub struct Page {
     chromium: Child,
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
     session: Option<String>,
     sent: u64,
-    /// What the browser reported since the page was opened.
+    shown: u64,
+    /// What the browser reported since the page was shown.
     events: Vec<Value>,
     folder: TempDir,
 }
 
 impl Page {
-    /// Shows a page that lies in a file, in a window of so many pixels.
-    pub fn open(html: &str, (width, height): (u32, u32), media: Media) -> Result<Page> {
-        let mut page = Page::blank()?;
-        let file = page.folder.path().join("report.html");
-        std::fs::write(&file, html)?;
+    /// A browser that shows nothing yet.
+    pub fn blank() -> Result<Page> {
+        let mut page = Page::start()?;
         for domain in ["Page", "Runtime", "Log", "Network"] {
             page.call(&format!("{domain}.enable"), json!({}))?;
-        }
-        page.resize(width, height)?;
-        page.show_on(media)?;
-        page.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }))?;
-        while page.events_of("Page.loadEventFired").next().is_none() {
-            page.receive()?;
         }
         Ok(page)
     }
 
-    fn blank() -> Result<Page> {
+    /// Shows a page that lies in a file, in a window of so many pixels, and forgets what it reported of the one before.
+    pub fn show(&mut self, html: &str, (width, height): (u32, u32), media: Media) -> Result<()> {
+        self.shown += 1;
+        let file = self.folder.path().join(format!("report-{}.html", self.shown));
+        std::fs::write(&file, html)?;
+        self.resize(width, height)?;
+        self.show_on(media)?;
+        self.events.clear();
+        self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }))?;
+        while self.events_of("Page.loadEventFired").next().is_none() {
+            self.receive()?;
+        }
+        Ok(())
+    }
+
+    fn start() -> Result<Page> {
         let present = Command::new("chromium").arg("--version").output().is_ok_and(|output| output.status.success());
         ensure!(present, "cannot start `chromium`: the tests of pages need it (Debian package `chromium`)");
         let folder = tempfile::tempdir()?;
@@ -68,7 +76,8 @@ impl Page {
             .context("cannot start `sh`")?;
         let requests = chromium.stdin.take().context("the browser's input is a pipe")?;
         let answers = BufReader::new(chromium.stdout.take().context("the browser's output is a pipe")?);
-        let mut page = Page { chromium, requests, answers, session: None, sent: 0, events: Vec::new(), folder };
+        let mut page =
+            Page { chromium, requests, answers, session: None, sent: 0, shown: 0, events: Vec::new(), folder };
         let target = page.call("Target.createTarget", json!({ "url": "about:blank" }))?;
         let target = json!({ "targetId": target["targetId"], "flatten": true });
         let session = page.call("Target.attachToTarget", target)?;

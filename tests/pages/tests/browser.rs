@@ -18,8 +18,25 @@ fn versions() -> Evidence {
 }
 
 fn open(evidence: &Evidence, size: (u32, u32), media: Media) -> Page {
-    Page::open(&html(evidence).unwrap(), size, media).unwrap()
+    let mut page = Page::blank().unwrap();
+    page.show(&html(evidence).unwrap(), size, media).unwrap();
+    page
 }
+
+/// Shows each page of the made-up runs on each of these, in one browser.
+fn on_every_page(shown: &[((u32, u32), Media)], mut check: impl FnMut(&str, &mut Page, (u32, u32), Media)) {
+    let mut page = Page::blank().unwrap();
+    for (name, evidence) in runs() {
+        let html = html(&evidence).unwrap();
+        for (size, media) in shown.iter().copied() {
+            page.show(&html, size, media).unwrap();
+            check(name, &mut page, size, media);
+        }
+    }
+}
+
+/// What is folded is measured too.
+const UNFOLD: &str = "document.querySelectorAll('details').forEach((one) => one.open = true)";
 
 fn number(page: &mut Page, expression: &str) -> f64 {
     page.value(expression).unwrap().as_f64().unwrap_or_else(|| panic!("{expression} is no number"))
@@ -32,33 +49,26 @@ const FIRST_SCREEN: [&str; 5] =
 #[test]
 fn the_first_screen_holds_question_verdict_chart_caveat_and_how() {
     let mut below = Vec::new();
-    for (name, evidence) in runs() {
-        for size in [DESKTOP, PHONE] {
-            let mut page = open(&evidence, size, Media::Light);
-            // The verdicts and the table of two workloads fill a phone.
-            let parts = if name == "levels" && size == PHONE { 2 } else { FIRST_SCREEN.len() };
-            for part in &FIRST_SCREEN[..parts] {
-                let bottom = format!("document.querySelector({part:?}).getBoundingClientRect().bottom");
-                let bottom = number(&mut page, &bottom);
-                if bottom <= 0.0 || bottom > f64::from(size.1) {
-                    below.push(format!("{name} at {size:?}: {part} ends at {bottom}"));
-                }
+    on_every_page(&[(DESKTOP, Media::Light), (PHONE, Media::Light)], |name, page, size, _| {
+        // The verdicts and the table of two workloads fill a phone.
+        let parts = if name == "levels" && size == PHONE { 2 } else { FIRST_SCREEN.len() };
+        for part in &FIRST_SCREEN[..parts] {
+            let bottom = number(page, &format!("document.querySelector({part:?}).getBoundingClientRect().bottom"));
+            if bottom <= 0.0 || bottom > f64::from(size.1) {
+                below.push(format!("{name} at {size:?}: {part} ends at {bottom}"));
             }
         }
-    }
+    });
     assert_eq!(below, Vec::<String>::new());
 }
 
 #[test]
 fn no_page_asks_for_anything_or_complains() {
-    for (name, evidence) in runs() {
-        for media in [Media::Light, Media::Print] {
-            let page = open(&evidence, DESKTOP, media);
-            let requests = page.requests();
-            assert!(requests.len() == 1 && requests[0].starts_with("\"file:"), "{name} asks for {requests:?}");
-            assert_eq!(page.complaints(), Vec::<String>::new(), "{name}");
-        }
-    }
+    on_every_page(&[(DESKTOP, Media::Light), (DESKTOP, Media::Print)], |name, page, _, _| {
+        let requests = page.requests();
+        assert!(requests.len() == 1 && requests[0].starts_with("\"file:"), "{name} asks for {requests:?}");
+        assert_eq!(page.complaints(), Vec::<String>::new(), "{name}");
+    });
 }
 
 #[test]
@@ -130,14 +140,13 @@ const HIDDEN_CELLS: &str = "[...document.querySelectorAll('td:not(.more), tbody 
 
 #[test]
 fn a_narrow_window_hides_no_answer_and_scrolls_down_only() {
-    for (name, evidence) in runs() {
-        let mut page = open(&evidence, PHONE, Media::Light);
-        page.value("document.querySelectorAll('details').forEach((one) => one.open = true)").unwrap();
-        assert_eq!(number(&mut page, "document.documentElement.scrollWidth"), 400.0, "{name} scrolls sideways");
+    on_every_page(&[(PHONE, Media::Light)], |name, page, _, _| {
+        page.value(UNFOLD).unwrap();
+        assert_eq!(number(page, "document.documentElement.scrollWidth"), 400.0, "{name} scrolls sideways");
         for hidden in [OVERFLOWING, HIDDEN_CELLS] {
             assert_eq!(page.texts(hidden).unwrap(), Vec::<String>::new(), "{name}");
         }
-    }
+    });
 }
 
 /// Texts of one drawing whose boxes lie upon each other.
@@ -152,13 +161,10 @@ const OVERLAPPING: &str = "[...document.querySelectorAll('svg')].flatMap((svg) =
 
 #[test]
 fn labels_of_charts_are_whole_and_apart() {
-    for (name, evidence) in runs() {
-        for size in [DESKTOP, PHONE] {
-            let mut page = open(&evidence, size, Media::Light);
-            page.value("document.querySelectorAll('details').forEach((one) => one.open = true)").unwrap();
-            assert_eq!(page.texts(OVERLAPPING).unwrap(), Vec::<String>::new(), "{name} at {size:?}");
-        }
-    }
+    on_every_page(&[(DESKTOP, Media::Light), (PHONE, Media::Light)], |name, page, size, _| {
+        page.value(UNFOLD).unwrap();
+        assert_eq!(page.texts(OVERLAPPING).unwrap(), Vec::<String>::new(), "{name} at {size:?}");
+    });
 }
 
 #[test]
@@ -192,10 +198,10 @@ fn names_that_look_like_markup_stay_text() {
 
 #[test]
 fn the_page_decompresses_its_raw_records_itself() {
-    let page = html(&versions()).unwrap();
-    let unpacked = report::unpacked(&page).unwrap();
+    let versions = versions();
+    let unpacked = report::unpacked(&html(&versions).unwrap()).unwrap();
     let expected = unpacked.split_once("id=\"dbduel-records\">").unwrap().1;
-    let mut page = Page::open(&page, DESKTOP, Media::Light).unwrap();
+    let mut page = open(&versions, DESKTOP, Media::Light);
     let records = page.value("rawRecords().then((blob) => blob.text())").unwrap();
     let records = records.as_str().unwrap();
     assert!(records.len() > 1000 && expected.starts_with(&format!("{records}</script>")));
@@ -238,18 +244,17 @@ const SERIOUS: &str = "axe.run({ resultTypes: ['violations'] }).then(({ violatio
 #[test]
 fn no_page_has_a_serious_accessibility_finding() {
     let axe = axe();
-    let everywhere = [(DESKTOP, Media::Dark), (DESKTOP, Media::Light), (PHONE, Media::Dark)];
-    for (name, evidence) in runs() {
-        // Kinds of runs differ in what a page holds, not in its colours.
-        let shown = if name == "versions" { &everywhere[..] } else { &everywhere[..1] };
-        for (size, media) in shown.iter().copied() {
-            let mut page = open(&evidence, size, media);
-            page.value("document.querySelectorAll('details').forEach((one) => one.open = true)").unwrap();
-            page.value(FEWER_ROWS).unwrap();
-            page.value(TWO_FRAMES).unwrap();
-            page.value(&axe).unwrap();
-            assert_eq!(page.texts(SERIOUS).unwrap(), Vec::<String>::new(), "{name} at {size:?} in {media:?}");
-        }
+    let check = |name: &str, page: &mut Page, size: (u32, u32), media: Media| {
+        page.value(UNFOLD).unwrap();
+        page.value(FEWER_ROWS).unwrap();
+        page.value(TWO_FRAMES).unwrap();
+        page.value(&axe).unwrap();
+        assert_eq!(page.texts(SERIOUS).unwrap(), Vec::<String>::new(), "{name} at {size:?} in {media:?}");
+    };
+    on_every_page(&[(DESKTOP, Media::Dark)], check);
+    // Kinds of runs differ in what a page holds, not in its colours.
+    for (size, media) in [(DESKTOP, Media::Light), (PHONE, Media::Dark)] {
+        check("versions", &mut open(&versions(), size, media), size, media);
     }
 }
 
@@ -262,12 +267,11 @@ const UNTABLED: &str = "[...document.querySelectorAll('figure svg[viewBox]')]
 
 #[test]
 fn every_chart_has_values_to_point_at_and_a_table() {
-    for (name, evidence) in runs() {
-        let mut page = open(&evidence, DESKTOP, Media::Light);
+    on_every_page(&[(DESKTOP, Media::Light)], |name, page, _, _| {
         for lacking in [MUTE, UNTABLED] {
             assert_eq!(page.texts(lacking).unwrap(), Vec::<String>::new(), "{name}");
         }
-    }
+    });
 }
 
 #[test]
