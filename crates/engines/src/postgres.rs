@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
 use crate::mysql_family::run_step;
@@ -26,9 +26,9 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Account, Client, Cost, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Observe, Package, Purpose,
-    Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, read_folder, version_numbers,
-    version_output,
+    Account, Client, Cost, DATABASE, DumpTaker, Engine, Explained, Found, Installation, Launch, Layout, Observe,
+    Package, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, client_program,
+    database_in, read_folder, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -301,7 +301,7 @@ impl Engine for Postgres {
         Ok(Launch {
             arguments: Some(arguments),
             admin: (socket, login("postgres", None)),
-            load: (load, login(DATABASE, places.password.clone())),
+            load: (load, login(&database_in(options.data), places.password.clone())),
             asked: own.iter().chain(&user).map(|(name, value)| (name.clone(), value.clone())).collect(),
         })
     }
@@ -375,6 +375,33 @@ impl Engine for Postgres {
             admin.run(&format!("CREATE DATABASE {DATABASE}"))?;
         }
         Ok(())
+    }
+
+    fn dump_taker(
+        &self,
+        installation: &Installation,
+        archive: bool,
+        (endpoint, login): (&Endpoint, &Login),
+    ) -> Result<DumpTaker> {
+        let Some((Endpoint::Unix(socket), database)) = Some(endpoint).zip(login.database.as_ref()) else {
+            bail!("a dump is fed through the socket only")
+        };
+        let mut client = client_program(installation, &[if archive { "pg_restore" } else { "psql" }])?;
+        if archive {
+            // Owners and rights are of roles that the server does not have.
+            client.args(["--exit-on-error", "--no-owner", "--no-privileges"]);
+        } else {
+            client.args(["-X", "-q", "-v", "ON_ERROR_STOP=1"]);
+        }
+        let port = socket.extension().context("the socket's name ends with the port")?;
+        client.arg("-h").arg(socket.parent().context("a socket lies in a folder")?).arg("-p").arg(port);
+        client.args(["-U", &login.user, "-d", database]);
+        Ok(DumpTaker::Client(client))
+    }
+
+    fn databases(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let rows = admin.rows("SELECT datname FROM pg_database WHERE NOT datistemplate AND datallowconn ORDER BY 1")?;
+        Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
     }
 
     fn settle(&self, admin: &mut Admin) -> Result<()> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use engine::{Engine, Engines};
-use load::{OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind, Workloads};
+use load::{OptionError, OptionValue, OwnData, ScaledWorkload, Workload, WorkloadKind, Workloads};
 
 /// The engines and workloads that there are.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +41,7 @@ impl Known {
             rests: spec.rests,
             keeps_its_size: spec.keeps_its_size,
             not_on: not_on.collect(),
+            own_data: spec.own_data,
         })
     }
 }
@@ -58,4 +59,6 @@ pub struct Needs {
     pub keeps_its_size: bool,
     /// Engines that it cannot run on, and why not.
     pub not_on: Vec<(&'static str, String)>,
+    /// What the user brings in place of loaded tables.
+    pub own_data: Option<OwnData>,
 }

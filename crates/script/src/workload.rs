@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
-    Answers, ClientFuture, Expected, Rng, RunsOnce, Setting, Slot, Table, Tally, TransactionKind, Workload,
+    Answers, ClientFuture, Expected, OwnData, Rng, RunsOnce, Setting, Slot, Table, Tally, TransactionKind, Workload,
     WorkloadSpec,
 };
 use sha2::{Digest, Sha256};
@@ -74,7 +74,12 @@ pub struct Script {
     /// The share of transactions that may fail by a wrong answer or a missing value.
     pub expect_failures: f64,
     pub tables: Vec<GeneratedTable>,
+    /// In place of what setup makes.
+    pub own_data: Option<OwnData>,
 }
+
+/// About a row with its share of an index and of free space.
+const GENERATED_ROW_BYTES: u64 = 260;
 
 fn place(dialect: Dialect) -> usize {
     match dialect {
@@ -196,6 +201,10 @@ impl Script {
 
     fn data_key(&self) -> String {
         let made = format!("{:?} {:?} {:?}", self.setup, self.tables, self.after_load);
+        let made = self.own_data.iter().fold(made, |made, own| {
+            let identities = own.places.iter().map(|(engine, place)| (engine, &place.identity));
+            format!("{made} {:?} {:?}", own.form, identities.collect::<Vec<_>>())
+        });
         let hash = Sha256::digest(made.as_bytes());
         format!("script {}", hash[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>())
     }
@@ -238,6 +247,7 @@ impl Workload for Script {
             needs_answers: self.has_notes() || self.programs().any(reads_values),
             latency_limit: self.latency_limit,
             kinds: self.transactions.iter().map(kind).collect(),
+            own_data: self.own_data.clone(),
             notes,
             warnings: self.warnings(),
             ..WorkloadSpec::reading(self.data_key())
@@ -270,6 +280,12 @@ impl Workload for Script {
             first.link = statements(&self.after_load, dialect).cloned().collect();
         }
         tables
+    }
+
+    fn data_bytes(&self, _dialect: Dialect) -> u64 {
+        let tables: u64 = self.tables.iter().map(|table| table.rows.saturating_mul(GENERATED_ROW_BYTES)).sum();
+        let brought = self.own_data.iter().flat_map(|own| own.places.iter().map(|(_, place)| own.form.grows_to(place)));
+        brought.max().unwrap_or(tables)
     }
 
     fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error> {

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use driver::Admin;
-use load::{LOADER_VERSION, Loader, Table, Workload};
+use load::{LOADER_VERSION, Loader, OwnData, Table, Workload};
 
 use engine::request::Transport;
 use engine::{
@@ -89,16 +89,38 @@ impl Dataset<'_> {
         };
         let server = Server::start(self.installation, &options, work)?;
         server.create_database()?;
+        match self.workload.spec().own_data {
+            Some(own) => self.restore_dump(&server, &own, data)?,
+            None => self.load_tables(&server, loaded)?,
+        }
+        server.settle()?;
+        server.stop()
+    }
+
+    fn load_tables(&self, server: &Server, loaded: &mut dyn FnMut(u64, u64)) -> Result<()> {
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
         let loader = Loader {
-            target: &super::environment::target(&server),
+            target: &super::environment::target(server),
             sessions: LOAD_SESSIONS,
             interrupted: self.interrupted,
         };
         loader.load(self.workload.as_ref(), self.seed, &mut |so_far| loaded(so_far, rows))?;
-        server.settle()?;
-        server.stop()
+        Ok(())
     }
+
+    fn restore_dump(&self, server: &Server, own: &OwnData, data: &Path) -> Result<()> {
+        let dump = expect_unchanged(own, self.installation.kind)?;
+        engine::restore(server, dump, self.interrupted)?;
+        engine::note_database(server, data).with_context(|| format!("cannot use {}", dump.display()))
+    }
+}
+
+/// Where the data for an engine are, if they are still those that were planned with.
+pub fn expect_unchanged<'a>(own: &'a OwnData, engine: &str) -> Result<&'a Path> {
+    let place = own.of(engine).with_context(|| format!("`{}` has no entry for {engine}", own.form.key()))?;
+    let name = place.path.display();
+    ensure!(engine::identity(&place.path)? == place.identity, "{name} has changed since the run was planned");
+    Ok(&place.path)
 }
 
 /// A blocking session in the workload's database.

@@ -1,6 +1,8 @@
 //! The user's own SQL from outside: scripts, checks and tables, with the real program on SQLite.
 
+use std::io::Write;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::support::Place;
 use crate::targets::Held;
@@ -271,4 +273,62 @@ fn the_same_files_and_rows_serve_every_engine() {
             assert_eq!(trial["metrics"][format!("statement.{statement}.rows")], rows, "{trial}");
         }
     }
+}
+
+/// The statements that fill the shop's tables, as a dump has them.
+fn dump_text() -> String {
+    let rows: Vec<String> = (1..=100).map(|id| format!("({id}, {})", 1000 + id)).collect();
+    format!("{SCHEMA}INSERT INTO item VALUES {};\n", rows.join(",\n"))
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut packed = Command::new("gzip").arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    packed.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    packed.wait_with_output().unwrap().stdout
+}
+
+const RESTORED: &str = "checks = [{ sql = \"SELECT sum(stock) FROM item\", expect = \"105050\", when = \"load\" }]\n";
+
+#[test]
+fn a_dump_fills_each_engine_by_its_own_client() {
+    let place = shop();
+    std::fs::write(place.path().join("shop.sql.gz"), gzip(&dump_text())).unwrap();
+    // A dump that makes its database, whose name is another than the one of generated tables.
+    place.write("shop.sql", &format!("CREATE DATABASE shop;\nUSE shop;\n{}", dump_text()));
+    let dumps = [("sqlite", "shop.sql.gz"), ("mariadb", "shop.sql"), ("postgres", "shop.sql.gz")];
+    let here = dumps.iter().filter_map(|(kind, dump)| match *kind {
+        "sqlite" => Some(("engine = \"sqlite\"".to_owned(), format!("sqlite = \"{dump}\""))),
+        kind => Some((place.installed(kind)?, format!("{kind} = \"{dump}\""))),
+    });
+    let (engines, dumps): (Vec<_>, Vec<_>) = here.unzip();
+    let contenders = engines.iter().enumerate().map(|(at, engine)| format!("{{ name = \"e{at}\", {engine} }}"));
+    let workload = format!("{RESTORED}restore = {{ {} }}\n", dumps.join(", "));
+    place.write(
+        "try.toml",
+        &experiment(&contenders.collect::<Vec<_>>().join(", "), &workload).replace("blocks = 2", "blocks = 1"),
+    );
+    place.expect(0, &["run", "try.toml", "--accept-noisy"]);
+    let trials = place.trials();
+    assert!(trials.iter().all(|trial| trial["status"] == "ok"), "{trials:?}");
+    assert!(trials.len() >= engines.len(), "{trials:?}");
+    place.assert_nothing_is_left();
+
+    // Other bytes are other data, and a run of the old ones does not go on.
+    std::fs::write(place.path().join("shop.sql.gz"), gzip(&dump_text().replace("(100, 1100)", "(100, 1101)"))).unwrap();
+    let (_, err) = place.expect(2, &["run", "--resume", "last"]);
+    assert!(err.contains("shop.sql.gz has changed since the run was planned"), "{err}");
+    let one = experiment("{ name = \"it\", engine = \"sqlite\" }", &format!("{RESTORED}restore = \"shop.sql.gz\""));
+    place.write("try.toml", &one);
+    let (_, err) = place.expect(4, &["run", "try.toml", "--accept-noisy", "--runs", "one"]);
+    assert!(err.contains("105050 was expected, 105051 found"), "{err}");
+
+    let check = |engine: &str, expected: &str| {
+        place.write("broken.sql", &format!("{SCHEMA}INSERT INTO itme VALUES (1, 2);\n"));
+        place.write("try.toml", &experiment(&format!("{{ name = \"it\", {engine} }}"), "restore = \"broken.sql\""));
+        let (_, err) = place.expect(4, &["run", "try.toml", "--accept-noisy", "--runs", "broken"]);
+        assert!(err.contains("/broken.sql") && err.contains(expected), "{err}");
+    };
+    let refused = ["no such table: itme", "itme' doesn't exist", "relation \"itme\" does not exist"];
+    let refused_by = |engine: &String| ["sqlite", "mariadb", "postgres"].iter().position(|kind| engine.contains(kind));
+    engines.iter().for_each(|engine| check(engine, refused[refused_by(engine).unwrap()]));
 }
