@@ -56,7 +56,7 @@ pub fn restore(server: &Server, dump: &Path, interrupted: &AtomicBool) -> Result
 /// A dump as text, or as the archive that it is.
 enum Unpacked {
     Plain(File),
-    Gzip(MultiGzDecoder<File>),
+    Gzip(Box<MultiGzDecoder<File>>),
     /// By the program of that name.
     Zstd(Child, ChildStdout),
 }
@@ -67,7 +67,7 @@ impl Unpacked {
         File::open(dump)?.take(ZSTD.len() as u64).read_to_end(&mut start)?;
         let file = File::open(dump)?;
         if start.starts_with(GZIP) {
-            return Ok(Unpacked::Gzip(MultiGzDecoder::new(file)));
+            return Ok(Unpacked::Gzip(Box::new(MultiGzDecoder::new(file))));
         }
         if start != ZSTD {
             return Ok(Unpacked::Plain(file));

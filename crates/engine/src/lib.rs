@@ -60,7 +60,7 @@ pub use dump::{DumpTaker, client_program, database_in, note_database, restore};
 pub use keeper::{Account, Exit, Program, raise_open_files};
 pub use monitor::{Hastened, Monitor};
 pub use observe::{Explained, Observe, Sample};
-pub use own_data::identity;
+pub use own_data::{Adoption, Adopts, identity, locked_by, refusal};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package, find_on_path};
 pub use reserved::{Refusal, Reserved};
@@ -175,6 +175,10 @@ pub trait Engine: Sync {
     fn dump_taker(&self, installation: &Installation, archive: bool, access: (&Endpoint, &Login)) -> Result<DumpTaker> {
         let _ = (installation, archive, access);
         bail!("{} takes no dumps", self.title())
+    }
+    /// How its servers begin with data directories of the user's; None where they cannot.
+    fn adopts(&self) -> Option<&'static dyn Adopts> {
+        None
     }
     /// The databases that may hold a user's tables; none where the server's files are one.
     fn databases(&self, admin: &mut Admin) -> Result<Vec<String>> {

@@ -4,6 +4,7 @@
 //! What differs between the two is asked of a [`Flavour`]; what differs between versions is asked
 //! of the version. `--no-defaults` always comes first, so no option file of the machine is read.
 
+mod adopt;
 mod advice;
 mod check_settings;
 mod counters;
@@ -30,8 +31,8 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
-    Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Observe, Program,
-    Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, client_program,
+    Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Observe,
+    Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, client_program,
     database_in, log_tail, server_environment, version_numbers, version_output,
 };
 
@@ -411,6 +412,10 @@ impl Engine for MysqlFamily {
         client.args(["--no-defaults", "--binary-mode", "--protocol=socket"]);
         client.arg(option("socket", socket)).arg(format!("--user={}", login.user)).args(&login.database);
         Ok(DumpTaker::Client(client))
+    }
+
+    fn adopts(&self) -> Option<&'static dyn Adopts> {
+        Some(self.flavour.family())
     }
 
     fn databases(&self, admin: &mut Admin) -> Result<Vec<String>> {

@@ -9,7 +9,7 @@ mod memory;
 mod tunable;
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -21,7 +21,7 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_switch};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Cost, DumpTaker, Engine, Explained, Found, Installation, Launch, Observe, Purpose, Release, Reserved, Site,
+    Adopts, Cost, DumpTaker, Engine, Explained, Found, Installation, Launch, Observe, Purpose, Release, Reserved, Site,
     StartFiles, StartOptions, Whereabouts,
 };
 
@@ -237,6 +237,10 @@ impl Engine for Sqlite {
         })))
     }
 
+    fn adopts(&self) -> Option<&'static dyn Adopts> {
+        Some(&Sqlite)
+    }
+
     fn whereabouts(&self, admin: &mut Admin, _effective: &Effective) -> Result<Whereabouts> {
         let databases = admin.rows("PRAGMA database_list")?;
         let file = |row: &Vec<Option<String>>| (row.get(1)?.as_deref() == Some("main")).then(|| row.get(2)?.clone())?;
@@ -391,6 +395,39 @@ fn quoted(value: &str) -> String {
 /// A name and a value that can stand in a statement.
 fn is_pragma(name: &str, value: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !value.is_empty()
+}
+
+/// Where SQLite locks a database file: one page beginning at a gibibyte.
+const LOCK_BYTES: (i64, i64) = (1 << 30, 512);
+
+impl Adopts for Sqlite {
+    fn series_of(&self, place: &Path) -> Result<Option<String>> {
+        let mut start = [0; 15];
+        std::fs::File::open(place)?.read_exact(&mut start).ok();
+        anyhow::ensure!(&start == b"SQLite format 3", "{} is no database file of SQLite", place.display());
+        Ok(None)
+    }
+
+    fn series(&self, _version: &[u32]) -> String {
+        "3".to_owned()
+    }
+
+    fn user_of(&self, place: &Path) -> Result<Option<String>> {
+        engine::locked_by(place, LOCK_BYTES.0, LOCK_BYTES.1)
+    }
+
+    fn is_unclean(&self, place: &Path) -> Result<bool> {
+        let left = ["-wal", "-journal"].map(|suffix| PathBuf::from(format!("{}{suffix}", place.display())));
+        Ok(left.iter().any(|file| file.metadata().is_ok_and(|meta| meta.len() > 0)))
+    }
+
+    fn give_account(&self, _site: &Site) -> Result<()> {
+        Ok(())
+    }
+
+    fn file(&self) -> Option<&'static str> {
+        Some(FILE)
+    }
 }
 
 /// Executes a dump as its lines complete statements.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use driver::Isolation;
-use load::{ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, OwnData, WorkloadKind};
+use load::{ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, OwnData, OwnDataForm, WorkloadKind};
 use toml::de::DeValue;
 
 use super::defaults::WorkloadDefaults;
@@ -293,6 +293,22 @@ fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, conten
         } else if own.of(kind).is_none() {
             let what = format!("`{key}` in {} has no entry for contender `{name}`", section.title);
             reader.reject(&span, what, format!("expected {key} = {{ {kind} = \"...\" }} among its entries"));
+        } else if let Some((what, note)) = unfit(reader, own, contender) {
+            reader.reject(&span, what, note);
+        }
+    }
+}
+
+/// Why a contender cannot begin with the data directory that is meant for it. One that cannot be resolved is reported
+/// where it is; of a stored run nothing needs to be there any more.
+fn unfit(reader: &Reader, own: &OwnData, contender: &Contender) -> Option<(String, String)> {
+    let OwnDataForm::Directory { accept_unclean } = own.form else { return None };
+    let resolved = crate::resolve(contender).ok().filter(|_| reader.files.stored.is_none())?;
+    let place = &own.of(contender.kind.kind())?.path;
+    match engine::refusal(contender.kind, &resolved.version, place, accept_unclean) {
+        Ok(refusal) => refusal,
+        Err(cause) => {
+            Some((format!("{cause:#}"), format!("a data directory of {} was expected", contender.kind.title())))
         }
     }
 }

@@ -279,9 +279,9 @@ pub struct TransactionKind {
 
 /// Schema, data, transactions and checks, with all options decided.
 ///
-/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Seven
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Eight
 /// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
-/// `remains`, `kept_values`, `expected_answers` and `timed_statements` return a list, which may be empty, and
+/// `remains`, `lasting`, `kept_values`, `expected_answers` and `timed_statements` return a list, which may be empty, and
 /// `other_mix` returns data.
 pub trait Workload: Send + Sync {
     fn spec(&self) -> WorkloadSpec;
@@ -315,6 +315,11 @@ pub trait Workload: Send + Sync {
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         let _ = admin;
         Ok(Vec::new())
+    }
+    /// Statements of the load whose results nothing drops.
+    fn lasting(&self, dialect: Dialect) -> Vec<String> {
+        let _ = dialect;
+        Vec::new()
     }
     /// What the answers to its statements must contain on tables as they were loaded. `seen` is what they contained,
     /// in the order of [`Client::answers`]; empty where clients check each answer themselves.

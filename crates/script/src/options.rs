@@ -40,6 +40,18 @@ pub const OPTIONS: &[OptionSpec] = &[
     )
     .paths(&["restore", "mysql", "mariadb", "postgres", "sqlite"])
     .for_servers(),
+    OptionSpec::new(
+        "data",
+        ITEMS,
+        "a stopped server's data directory, or a database file of SQLite, copied for each trial; with several engines { mysql = \"...\", postgres = \"...\" }",
+    )
+    .paths(&["data", "mysql", "mariadb", "postgres", "sqlite"])
+    .for_servers(),
+    OptionSpec::new(
+        "accept_unclean",
+        "false",
+        "take data that were not shut down cleanly: recovery then runs once, on the copy",
+    ),
     OptionSpec::new("after_load", ITEMS, "SQL files to run behind the rows: indexes, keys").paths(&[
         "after_load",
         "path",
@@ -113,12 +125,18 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         let expected = "setup = [\"schema.sql\"] is missing: rows are generated for tables that it makes";
         return Err(OptionError::new("table", expected));
     }
+    let transactions = transactions(options.value("files"), &given).map_err(at("files"))?;
+    let has_pipeline = |one: &Transaction| one.programs.iter().any(|(program, _)| program.has_pipeline());
+    if protocol == Protocol::Simple && transactions.iter().any(has_pipeline) {
+        let expected = "protocol simple has no pipelines: \"extended\" or \"prepared\" was expected";
+        return Err(OptionError::new("protocol", expected));
+    }
     Ok(Script {
         protocol,
         by_pgbench: false,
         names: Arc::default(),
         texts: Arc::default(),
-        transactions: transactions(options.value("files"), &given).map_err(at("files"))?.into(),
+        transactions: transactions.into(),
         default_seed: match given.get("default_seed") {
             Some(Scalar::Int(seed)) => Some(*seed),
             _ => None,
@@ -141,7 +159,7 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
 }
 
 /// Where tables come from; each excludes the others.
-const ORIGINS: [&str; 2] = ["setup", "restore"];
+const ORIGINS: [&str; 3] = ["setup", "restore", "data"];
 
 fn expect_one_origin(options: &Options) -> Result<(), OptionError> {
     let is_given = |key: &&str| *options.value(key) != OptionValue::Items(Vec::new());
@@ -157,7 +175,11 @@ fn expect_one_origin(options: &Options) -> Result<(), OptionError> {
 }
 
 fn own_data(options: &Options) -> Result<Option<OwnData>, (&'static str, Wrong)> {
-    let form = OwnDataForm::Dump;
+    let accept_unclean =
+        options.flag("accept_unclean").map_err(|error| ("accept_unclean", Wrong::Value(error.expected)))?;
+    let forms = [OwnDataForm::Dump, OwnDataForm::Directory { accept_unclean }];
+    let is_given = |form: &OwnDataForm| *options.value(form.key()) != OptionValue::Items(Vec::new());
+    let Some(form) = forms.into_iter().find(is_given) else { return Ok(None) };
     let place = |engine: Option<&String>, value: &OptionValue| match value {
         OptionValue::File { path, text } => {
             Ok((engine.cloned(), DataPlace { path: path.into(), identity: text.clone() }))
@@ -165,7 +187,6 @@ fn own_data(options: &Options) -> Result<Option<OwnData>, (&'static str, Wrong)>
         other => Err(Wrong::from(format!("a path in quotes was expected, not {other}"))),
     };
     let places = match options.value(form.key()) {
-        OptionValue::Items(items) if items.is_empty() => return Ok(None),
         value @ OptionValue::Table(_) => entries(value, "{ mysql = \"...\" }", &OF_ENGINES, &[])
             .and_then(|entries| entries.iter().map(|(engine, value)| place(Some(engine), value)).collect()),
         value => place(None, value).map(|one| vec![one]),

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
-    Answers, ClientFuture, Expected, OwnData, Rng, RunsOnce, Setting, Slot, Table, Tally, TransactionKind, Workload,
-    WorkloadSpec,
+    Answers, ClientFuture, Expected, OwnData, OwnDataForm, Rng, RunsOnce, Setting, Slot, Table, Tally, TransactionKind,
+    Workload, WorkloadSpec,
 };
 use sha2::{Digest, Sha256};
 
@@ -241,6 +241,12 @@ impl Workload for Script {
                 "no script has an `-- expect:` note and there are no checks, so wrong answers go unnoticed".into(),
             );
         }
+        let is_unclean = |own: &OwnData| own.form == OwnDataForm::Directory { accept_unclean: true };
+        if self.own_data.as_ref().is_some_and(is_unclean) {
+            notes.push(
+                "the data need not have been shut down cleanly: recovery ran, where it was due, once on the copy that all trials begin with".into(),
+            );
+        }
         WorkloadSpec {
             writes: self.changes_rows(),
             keeps_its_size: !self.changes_rows(),
@@ -333,6 +339,20 @@ impl Workload for Script {
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         let drops = statements(&self.teardown, admin.dialect()).map(|sql| (sql.clone(), sql.clone()));
         Ok(drops.collect())
+    }
+
+    fn lasting(&self, dialect: Dialect) -> Vec<String> {
+        if !self.teardown.is_empty() {
+            return Vec::new();
+        }
+        let goes_with_a_table = |statement: &&String| {
+            let mut words = statement.split_whitespace().map(str::to_ascii_lowercase);
+            let kinds = ["table", "index", "unique", "fulltext", "spatial", "trigger"];
+            words.next().is_none_or(|word| word != "create")
+                || words.next().is_none_or(|word| kinds.contains(&word.as_str()))
+        };
+        let made = statements(&self.setup, dialect).chain(statements(&self.after_load, dialect));
+        made.filter(|statement| !goes_with_a_table(statement)).cloned().collect()
     }
 
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {

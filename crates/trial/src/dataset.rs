@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use driver::Admin;
-use load::{LOADER_VERSION, Loader, OwnData, Table, Workload};
+use load::{LOADER_VERSION, Loader, OwnData, OwnDataForm, Table, Workload};
 
 use engine::request::Transport;
 use engine::{
-    Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
+    Adoption, Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
     snapshot_key, sound_snapshot, template,
 };
 
@@ -54,7 +54,17 @@ impl Dataset<'_> {
         }
         let data = work.path().join("load");
         remove(&data)?;
-        template(cache, work, self.installation, self.settings, progress)?.restore(&data)?;
+        match self.workload.spec().own_data {
+            Some(own @ OwnData { form: OwnDataForm::Directory { accept_unclean }, .. }) => {
+                let place = expect_unchanged(&own, self.installation.kind)?;
+                let (installation, settings) = (self.installation, self.settings);
+                let adoption = Adoption { installation, settings, place, accept_unclean };
+                adoption.copy(&data, cache, work, progress)?;
+            }
+            _ => {
+                template(cache, work, self.installation, self.settings, progress)?.restore(&data)?;
+            }
+        }
         self.load(&data, work, log, loaded).context("cannot load the data")?;
         let snapshot = save_snapshot(cache, &key, &data)?;
         remove(&data)?;
@@ -88,9 +98,8 @@ impl Dataset<'_> {
             memory_bytes: None,
         };
         let server = Server::start(self.installation, &options, work)?;
-        server.create_database()?;
         match self.workload.spec().own_data {
-            Some(own) => self.restore_dump(&server, &own, data)?,
+            Some(own) => self.take_over(&server, &own, data)?,
             None => self.load_tables(&server, loaded)?,
         }
         server.settle()?;
@@ -98,6 +107,7 @@ impl Dataset<'_> {
     }
 
     fn load_tables(&self, server: &Server, loaded: &mut dyn FnMut(u64, u64)) -> Result<()> {
+        server.create_database()?;
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
         let loader = Loader {
             target: &super::environment::target(server),
@@ -108,10 +118,14 @@ impl Dataset<'_> {
         Ok(())
     }
 
-    fn restore_dump(&self, server: &Server, own: &OwnData, data: &Path) -> Result<()> {
-        let dump = expect_unchanged(own, self.installation.kind)?;
-        engine::restore(server, dump, self.interrupted)?;
-        engine::note_database(server, data).with_context(|| format!("cannot use {}", dump.display()))
+    /// What the user brings, in a server that runs on its copy or, for a dump, on an empty data directory.
+    fn take_over(&self, server: &Server, own: &OwnData, data: &Path) -> Result<()> {
+        let place = expect_unchanged(own, self.installation.kind)?;
+        if own.form == OwnDataForm::Dump {
+            server.create_database()?;
+            engine::restore(server, place, self.interrupted)?;
+        }
+        engine::note_database(server, data).with_context(|| format!("cannot use {}", place.display()))
     }
 }
 
