@@ -38,7 +38,7 @@ pub fn whole(request: &Request, tally: &Tally, counted: &Reading) -> Figures {
     Figures {
         queries: Some(Queries { reads: tally.reads, writes: tally.writes, other: tally.other }),
         transactions: tally.committed,
-        ignored_errors: tally.retries,
+        ignored_errors: tally.retries + tally.failed,
         reconnects: Some(tally.reconnects),
         interval_s,
         total_s: interval_s + tally.drain_ns as f64 / 1e9,
@@ -68,7 +68,7 @@ pub fn part(request: &Request, from: &Mark, to: &Mark, extremes_ns: Option<(u64,
     Figures {
         queries: Some(Queries { reads: seen.reads, writes: seen.writes, other: seen.other }),
         transactions: events,
-        ignored_errors: seen.retries,
+        ignored_errors: seen.retries + seen.failed,
         reconnects: Some(seen.reconnects),
         interval_s: (to.at - from.at).as_secs_f64(),
         total_s: to.at.as_secs_f64(),

@@ -150,7 +150,7 @@ impl<'a> LiveReport<'a> {
             reads: seen.reads,
             writes: seen.writes,
             other: seen.other,
-            ignored_errors: seen.retries,
+            ignored_errors: seen.retries + seen.failed,
             reconnects: seen.reconnects,
             percentile: figures::interval_percentile(self.request, &seen, oldest_ms),
             queue: waiting.map(|waiting| (waiting, u64::from(running))),

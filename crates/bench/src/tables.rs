@@ -113,7 +113,16 @@ pub fn cleanup(job: &Job) -> Result<u8, Failure> {
         (tables, routines) => format!("{}, and the routines {}", listed(tables), listed(routines)),
     };
     print(&format!("dropped {dropped}\n"))?;
+    let lasting: Vec<String> = job.workload.lasting(job.target.dialect).iter().map(|sql| first_line(sql)).collect();
+    if !lasting.is_empty() {
+        let made = lasting.join("\n  ");
+        print(&format!("left, because setup made it and there is no `teardown`:\n  {made}\n"))?;
+    }
     Ok(exit::DONE)
+}
+
+fn first_line(sql: &str) -> String {
+    sql.lines().next().unwrap_or_default().trim_end().to_owned()
 }
 
 /// Reads every table once by its rows and once by its index on k, so that a run finds them in memory.

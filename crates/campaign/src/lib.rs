@@ -49,6 +49,7 @@ use record::RunDir;
 use record::format::crash::CrashKind;
 use record::format::tuning::SearchRecord;
 use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
+use trial::dataset::expect_unchanged;
 use trial::observe::{Observers, foreign_cpu};
 use trial::{Interrupted, host};
 
@@ -164,11 +165,24 @@ impl ActiveRun {
             )
             .into());
         }
+        expect_own_data(&experiment).map_err(Error::mistake)?;
         let done = run_dir.trials()?.all();
         let file = run_dir.path().join("experiment.toml");
         let placement = placement(&experiment, &file)?;
         Ok(ActiveRun { known: *known, experiment, plan, placement, run_dir, file, done, resumed: true, search })
     }
+}
+
+/// Data of the user's that have changed would make the rest of a run another one.
+fn expect_own_data(experiment: &Experiment) -> Result<(), anyhow::Error> {
+    for choice in &experiment.workloads {
+        let own = choice.kind.with(&choice.options)?.spec().own_data;
+        let engines = experiment.contenders.iter().map(|contender| contender.kind.kind());
+        for (own, engine) in own.iter().flat_map(|own| engines.clone().map(move |engine| (own, engine))) {
+            expect_unchanged(own, engine)?;
+        }
+    }
+    Ok(())
 }
 
 /// A file and flags beside `--resume` may only repeat what the stored plan has; to ignore

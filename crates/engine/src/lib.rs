@@ -13,6 +13,7 @@ mod cache;
 mod cost;
 pub mod counters;
 mod cpu_list;
+mod dump;
 pub mod interruption;
 pub mod keeper;
 mod libraries;
@@ -22,6 +23,7 @@ pub mod memory_need;
 mod monitor;
 pub mod observe;
 mod other_path;
+mod own_data;
 mod own_folder;
 mod provision;
 pub mod request;
@@ -54,9 +56,11 @@ pub use build::build;
 pub use cache::{Cache, CacheEntry, WorkFolder, read_folder, remove_tree};
 pub use cost::Cost;
 pub use cpu_list::CpuList;
+pub use dump::{DumpTaker, client_program, database_in, note_database, restore};
 pub use keeper::{Account, Exit, Program, raise_open_files};
 pub use monitor::{Hastened, Monitor};
 pub use observe::{Explained, Observe, Sample};
+pub use own_data::{Adoption, Adopts, identity, locked_by, refusal};
 use provision::Knowledge;
 pub use provision::{Client, Layout, Package, find_on_path};
 pub use reserved::{Refusal, Reserved};
@@ -166,6 +170,20 @@ pub trait Engine: Sync {
     fn create_database(&self, admin: &mut Admin) -> Result<()> {
         let _ = admin;
         Ok(())
+    }
+    /// Who takes a dump of the user's; `archive`: it is one of `pg_dump -Fc`. `access` is where the load connects.
+    fn dump_taker(&self, installation: &Installation, archive: bool, access: (&Endpoint, &Login)) -> Result<DumpTaker> {
+        let _ = (installation, archive, access);
+        bail!("{} takes no dumps", self.title())
+    }
+    /// How its servers begin with data directories of the user's; None where they cannot.
+    fn adopts(&self) -> Option<&'static dyn Adopts> {
+        None
+    }
+    /// The databases that may hold a user's tables; none where the server's files are one.
+    fn databases(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let _ = admin;
+        Ok(Vec::new())
     }
     /// Finishes background work after a load, so that the files that are kept are at rest.
     fn settle(&self, admin: &mut Admin) -> Result<()> {

@@ -166,6 +166,10 @@ impl Server {
         self.installation.engine()
     }
 
+    pub fn installation(&self) -> &Installation {
+        &self.installation
+    }
+
     /// Where the load connects.
     pub fn endpoint(&self) -> &Endpoint {
         &self.launch.load.0

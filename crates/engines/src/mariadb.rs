@@ -144,6 +144,10 @@ impl Flavour for Mariadb {
         &["mariadbd", "mysqld"]
     }
 
+    fn clients(&self) -> &'static [&'static str] {
+        &["mariadb", "mysql"]
+    }
+
     fn claims(&self, version_output: &str) -> bool {
         version_output.contains("MariaDB")
     }

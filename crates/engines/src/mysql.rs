@@ -223,6 +223,10 @@ impl Flavour for Mysql {
         &["mysqld"]
     }
 
+    fn clients(&self) -> &'static [&'static str] {
+        &["mysql"]
+    }
+
     fn claims(&self, version_output: &str) -> bool {
         !version_output.contains("MariaDB")
     }

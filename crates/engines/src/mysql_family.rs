@@ -4,6 +4,7 @@
 //! What differs between the two is asked of a [`Flavour`]; what differs between versions is asked
 //! of the version. `--no-defaults` always comes first, so no option file of the machine is read.
 
+mod adopt;
 mod advice;
 mod check_settings;
 mod counters;
@@ -30,9 +31,9 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
-    Cost, DATABASE, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Observe, Program, Purpose,
-    Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, log_tail, server_environment,
-    version_numbers, version_output,
+    Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Observe,
+    Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, client_program,
+    database_in, log_tail, server_environment, version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -53,6 +54,8 @@ pub trait Flavour: Sync {
     fn releases(&self) -> &'static [Release];
     /// Names of the server binary, the preferred one first.
     fn binaries(&self) -> &'static [&'static str];
+    /// Names of the program that SQL is fed to, the preferred one first.
+    fn clients(&self) -> &'static [&'static str];
     /// Whether a binary that answers this to `--version` is of this kind.
     fn claims(&self, version_output: &str) -> bool;
     /// Options without which a version does not start or initialise as it should; never settings.
@@ -334,7 +337,7 @@ impl Engine for MysqlFamily {
         Ok(Launch {
             arguments: Some(arguments),
             admin: (Endpoint::Unix(socket), login(None)),
-            load: (load, login(Some(DATABASE))),
+            load: (load, login(Some(&database_in(options.data)))),
             asked: configured.asked,
         })
     }
@@ -395,6 +398,30 @@ impl Engine for MysqlFamily {
     fn create_database(&self, admin: &mut Admin) -> Result<()> {
         admin.run(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE}"))?;
         Ok(())
+    }
+
+    fn dump_taker(
+        &self,
+        installation: &Installation,
+        archive: bool,
+        (endpoint, login): (&Endpoint, &Login),
+    ) -> Result<DumpTaker> {
+        ensure!(!archive, "it is an archive of PostgreSQL's pg_dump");
+        let Endpoint::Unix(socket) = endpoint else { bail!("a dump is fed through the socket only") };
+        let mut client = client_program(installation, self.flavour.clients())?;
+        client.args(["--no-defaults", "--binary-mode", "--protocol=socket"]);
+        client.arg(option("socket", socket)).arg(format!("--user={}", login.user)).args(&login.database);
+        Ok(DumpTaker::Client(client))
+    }
+
+    fn adopts(&self) -> Option<&'static dyn Adopts> {
+        Some(self.flavour.family())
+    }
+
+    fn databases(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let rows = admin.rows("SHOW DATABASES")?.into_iter().filter_map(|row| row.into_iter().next().flatten());
+        let systems = ["mysql", "information_schema", "performance_schema", "sys", "test"];
+        Ok(rows.filter(|name| !systems.contains(&name.to_ascii_lowercase().as_str())).collect())
     }
 
     fn settle(&self, admin: &mut Admin) -> Result<()> {

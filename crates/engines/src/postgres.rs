@@ -16,7 +16,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use driver::{Admin, Dialect, Endpoint, Login};
 
 use crate::mysql_family::run_step;
@@ -26,9 +26,9 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Account, Client, Cost, DATABASE, Engine, Explained, Found, Installation, Launch, Layout, Observe, Package, Purpose,
-    Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, read_folder, version_numbers,
-    version_output,
+    Account, Adopts, Client, Cost, DATABASE, DumpTaker, Engine, Explained, Found, Installation, Launch, Layout,
+    Observe, Package, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts,
+    client_program, database_in, read_folder, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -301,7 +301,7 @@ impl Engine for Postgres {
         Ok(Launch {
             arguments: Some(arguments),
             admin: (socket, login("postgres", None)),
-            load: (load, login(DATABASE, places.password.clone())),
+            load: (load, login(&database_in(options.data), places.password.clone())),
             asked: own.iter().chain(&user).map(|(name, value)| (name.clone(), value.clone())).collect(),
         })
     }
@@ -377,6 +377,37 @@ impl Engine for Postgres {
         Ok(())
     }
 
+    fn dump_taker(
+        &self,
+        installation: &Installation,
+        archive: bool,
+        (endpoint, login): (&Endpoint, &Login),
+    ) -> Result<DumpTaker> {
+        let Some((Endpoint::Unix(socket), database)) = Some(endpoint).zip(login.database.as_ref()) else {
+            bail!("a dump is fed through the socket only")
+        };
+        let mut client = client_program(installation, &[if archive { "pg_restore" } else { "psql" }])?;
+        if archive {
+            // Owners and rights are of roles that the server does not have.
+            client.args(["--exit-on-error", "--no-owner", "--no-privileges"]);
+        } else {
+            client.args(["-X", "-q", "-v", "ON_ERROR_STOP=1"]);
+        }
+        let port = socket.extension().context("the socket's name ends with the port")?;
+        client.arg("-h").arg(socket.parent().context("a socket lies in a folder")?).arg("-p").arg(port);
+        client.args(["-U", &login.user, "-d", database]);
+        Ok(DumpTaker::Client(client))
+    }
+
+    fn adopts(&self) -> Option<&'static dyn Adopts> {
+        Some(&Postgres)
+    }
+
+    fn databases(&self, admin: &mut Admin) -> Result<Vec<String>> {
+        let rows = admin.rows("SELECT datname FROM pg_database WHERE NOT datistemplate AND datallowconn ORDER BY 1")?;
+        Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
+    }
+
     fn settle(&self, admin: &mut Admin) -> Result<()> {
         admin.run("CHECKPOINT")?;
         Ok(())
@@ -412,6 +443,52 @@ impl Engine for Postgres {
 
     fn observe(&self) -> Option<&'static dyn Observe> {
         Some(&Postgres)
+    }
+}
+
+/// Where the state of the cluster stands in `global/pg_control`, behind an identifier and two versions.
+const CONTROL_STATE: usize = 16;
+/// The state of one that was shut down, and is no standby.
+const SHUT_DOWN: u32 = 1;
+
+impl Adopts for Postgres {
+    fn series_of(&self, place: &Path) -> Result<Option<String>> {
+        let file = place.join("PG_VERSION");
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        Ok(Some(text.trim().to_owned()))
+    }
+
+    /// Until 9.6 the first two numbers.
+    fn series(&self, version: &[u32]) -> String {
+        let numbers = if version < &[10] { 2 } else { 1 };
+        version.iter().take(numbers).map(u32::to_string).collect::<Vec<_>>().join(".")
+    }
+
+    fn user_of(&self, place: &Path) -> Result<Option<String>> {
+        let text = fs::read_to_string(place.join("postmaster.pid")).unwrap_or_default();
+        let pid = text.lines().next().and_then(|line| line.trim().parse::<u32>().ok());
+        Ok(pid.filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).map(|pid| format!("process {pid}")))
+    }
+
+    fn is_unclean(&self, place: &Path) -> Result<bool> {
+        let file = place.join("global/pg_control");
+        let control = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let state = control.get(CONTROL_STATE..CONTROL_STATE + 4).context("pg_control is cut off")?;
+        Ok(u32::from_ne_bytes(state.try_into().expect("they are four")) != SHUT_DOWN)
+    }
+
+    fn configuration(&self) -> &'static [&'static str] {
+        &["postgresql.conf", "postgresql.auto.conf", "pg_hba.conf", "pg_ident.conf"]
+    }
+
+    fn give_account(&self, site: &Site) -> Result<()> {
+        engine::remove_tree(&site.data.join("postmaster.pid"))?;
+        let input = site.scratch.join("account.sql");
+        // In this mode each line is a statement, and a role that is there already is an error that ends nothing.
+        let create = format!("CREATE ROLE {ADMINISTRATOR} SUPERUSER LOGIN\n");
+        fs::write(&input, create + &format!("ALTER ROLE {ADMINISTRATOR} SUPERUSER LOGIN\n"))?;
+        let arguments = ["--single".into(), "-D".into(), site.data.into(), "template1".into()];
+        run_step(site, &site.installation.server, arguments.into(), Some(input))
     }
 }
 

@@ -9,6 +9,7 @@ mod memory;
 mod tunable;
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -20,8 +21,8 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_switch};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Cost, Engine, Explained, Found, Installation, Launch, Observe, Purpose, Release, Reserved, Site, StartFiles,
-    StartOptions, Whereabouts,
+    Adopts, Cost, DumpTaker, Engine, Explained, Found, Installation, Launch, Observe, Purpose, Release, Reserved, Site,
+    StartFiles, StartOptions, Whereabouts,
 };
 
 pub struct Sqlite;
@@ -220,6 +221,26 @@ impl Engine for Sqlite {
         Ok(effective)
     }
 
+    fn dump_taker(
+        &self,
+        _installation: &Installation,
+        archive: bool,
+        (endpoint, login): (&Endpoint, &Login),
+    ) -> Result<DumpTaker> {
+        anyhow::ensure!(!archive, "it is an archive of PostgreSQL's pg_dump");
+        let Endpoint::File(file) = endpoint.clone() else { bail!("SQLite is a file") };
+        let pragmas = login.on_connect.clone();
+        Ok(DumpTaker::Library(Box::new(move |dump| {
+            let database = rusqlite::Connection::open(file)?;
+            pragmas.iter().try_for_each(|pragma| database.execute_batch(pragma))?;
+            execute_dump(&database, dump)
+        })))
+    }
+
+    fn adopts(&self) -> Option<&'static dyn Adopts> {
+        Some(&Sqlite)
+    }
+
     fn whereabouts(&self, admin: &mut Admin, _effective: &Effective) -> Result<Whereabouts> {
         let databases = admin.rows("PRAGMA database_list")?;
         let file = |row: &Vec<Option<String>>| (row.get(1)?.as_deref() == Some("main")).then(|| row.get(2)?.clone())?;
@@ -374,6 +395,64 @@ fn quoted(value: &str) -> String {
 /// A name and a value that can stand in a statement.
 fn is_pragma(name: &str, value: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_') && !value.is_empty()
+}
+
+/// Where SQLite locks a database file: one page beginning at a gibibyte.
+const LOCK_BYTES: (i64, i64) = (1 << 30, 512);
+
+impl Adopts for Sqlite {
+    fn series_of(&self, place: &Path) -> Result<Option<String>> {
+        let mut start = [0; 15];
+        std::fs::File::open(place)?.read_exact(&mut start).ok();
+        anyhow::ensure!(&start == b"SQLite format 3", "{} is no database file of SQLite", place.display());
+        Ok(None)
+    }
+
+    fn series(&self, _version: &[u32]) -> String {
+        "3".to_owned()
+    }
+
+    fn user_of(&self, place: &Path) -> Result<Option<String>> {
+        engine::locked_by(place, LOCK_BYTES.0, LOCK_BYTES.1)
+    }
+
+    fn is_unclean(&self, place: &Path) -> Result<bool> {
+        let left = ["-wal", "-journal"].map(|suffix| PathBuf::from(format!("{}{suffix}", place.display())));
+        Ok(left.iter().any(|file| file.metadata().is_ok_and(|meta| meta.len() > 0)))
+    }
+
+    fn give_account(&self, _site: &Site) -> Result<()> {
+        Ok(())
+    }
+
+    fn file(&self) -> Option<&'static str> {
+        Some(FILE)
+    }
+}
+
+/// Executes a dump as its lines complete statements.
+fn execute_dump(database: &rusqlite::Connection, dump: &mut dyn BufRead) -> Result<()> {
+    let (mut statements, mut line, mut first) = (String::new(), 0, 1);
+    loop {
+        let read = dump.read_line(&mut statements).context("it is no text in UTF-8")?;
+        line += 1;
+        let is_done = statements.trim_end().ends_with(';') && is_complete(&statements)?;
+        if is_done || read == 0 {
+            database.execute_batch(&statements).with_context(|| format!("line {first}"))?;
+            statements.clear();
+            first = line + 1;
+        }
+        if read == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Whether the text ends with a statement's end, and not inside of a text, a comment or a trigger.
+fn is_complete(statements: &str) -> Result<bool> {
+    let text = std::ffi::CString::new(statements).context("a statement has a zero byte")?;
+    // SAFETY: the text is live and ends with a zero byte; the function only reads it.
+    Ok(unsafe { rusqlite::ffi::sqlite3_complete(text.as_ptr()) } != 0)
 }
 
 #[cfg(test)]

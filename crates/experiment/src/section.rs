@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toml::Spanned;
@@ -86,6 +86,19 @@ impl Files {
     }
 }
 
+impl Files {
+    /// The absolute path of what is for a server, and what it is recognised by.
+    fn own_data(&self, path: &str) -> Result<(String, String), String> {
+        if let Some(files) = &self.stored {
+            let found = files.iter().find(|(stored, _)| Path::new(stored).ends_with(path));
+            return found.map(|(path, text)| (path.clone(), text.clone())).ok_or("the run has no such file".to_owned());
+        }
+        let place = std::path::absolute(self.folder.join(path)).map_err(|cause| cause.to_string())?;
+        let identity = engine::identity(&place).map_err(|cause| cause.root_cause().to_string())?;
+        Ok((place.display().to_string(), identity))
+    }
+}
+
 impl<'a> Reader<'a> {
     pub fn new(source: &'a str) -> Self {
         Reader { source, files: Files::default(), mistakes: Vec::new() }
@@ -114,6 +127,16 @@ impl<'a> Reader<'a> {
                 None
             }
         }
+    }
+
+    /// What the experiment names at this place for a server: its absolute path, and what it is recognised by.
+    pub fn own_data(&mut self, span: &Range<usize>, path: &str) -> Option<(String, String)> {
+        let found = self.files.own_data(path);
+        if let Err(cause) = &found {
+            let note = "expected a path from the experiment's file";
+            self.reject(span, format!("cannot read {path}: {cause}"), note);
+        }
+        found.ok()
     }
 
     /// Says what is wrong with the command line.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Engine, Engines};
-use load::{OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind, Workloads};
+use load::{OptionError, OptionValue, OwnData, ScaledWorkload, Workload, WorkloadKind, Workloads};
 use record::plain_file;
 
 /// The engines and workloads that there are.
@@ -54,6 +54,7 @@ impl Known {
             rests: spec.rests,
             keeps_its_size: spec.keeps_its_size,
             not_on: not_on.collect(),
+            own_data: spec.own_data,
         })
     }
 }
@@ -71,4 +72,6 @@ pub struct Needs {
     pub keeps_its_size: bool,
     /// Engines that it cannot run on, and why not.
     pub not_on: Vec<(&'static str, String)>,
+    /// What the user brings in place of loaded tables.
+    pub own_data: Option<OwnData>,
 }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use driver::Isolation;
-use load::{ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, WorkloadKind};
+use load::{ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, OwnData, OwnDataForm, WorkloadKind};
 use toml::de::DeValue;
 
 use super::defaults::WorkloadDefaults;
@@ -21,7 +21,7 @@ use super::{CLIENTS, CORES, Contender, Crowds, Origin, RATE, Sweep, WorkloadChoi
 const ARRIVALS: &str = "arrivals";
 const DATA_SEED: &str = "data_seed";
 /// Documented keys that this version honours only where a workload has an option of that name.
-const KEYS_LATER: &[&str] = &["restore", "data", "latency_limit", "max_tries", "expect_failures"];
+const KEYS_LATER: &[&str] = &["latency_limit", "max_tries", "expect_failures"];
 /// In place of a list of clients, beside cores.
 const PER_CORE: &str = "per-core";
 /// What every reader of JSON holds exactly.
@@ -141,6 +141,9 @@ fn read_workload<'a>(
         Needs::default()
     });
     refuse_engines(reader, &section.span, &name, &needs, contenders);
+    if let Some(own) = &needs.own_data {
+        refuse_own_data(reader, section, own, contenders);
+    }
     refuse_a_crowd(reader, &section.span, needs.clients);
     if needs.one_pass {
         refuse_clients(reader, section, &name);
@@ -270,6 +273,46 @@ fn refuse_engines(
     }
 }
 
+/// Data of the user's fill servers that dbduel starts, each those of its own engine.
+fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, contenders: &[Contender]) {
+    let key = own.form.key();
+    let span = section.value(key).map_or(section.span.clone(), Value::span);
+    let engines: BTreeSet<&str> = contenders.iter().map(|one| one.kind.kind()).collect();
+    if engines.len() > 1 && own.places.iter().any(|(engine, _)| engine.is_none()) {
+        let entries: Vec<String> = engines.iter().map(|engine| format!("{engine} = \"...\"")).collect();
+        let what = format!("`{key}` in {} belongs to one engine, and the contenders have several", section.title);
+        reader.reject(&span, what, format!("expected {key} = {{ {} }}", entries.join(", ")));
+        return;
+    }
+    for contender in contenders {
+        let (name, kind) = (&contender.name, contender.kind.kind());
+        if matches!(contender.origin, Origin::Target(_)) {
+            let what = format!("`{key}` in {}, and contender `{name}` is a target", section.title);
+            let note = "take it out: the tables of a target are used as they are, and only servers that dbduel starts are filled";
+            reader.reject(&span, what, note);
+        } else if own.of(kind).is_none() {
+            let what = format!("`{key}` in {} has no entry for contender `{name}`", section.title);
+            reader.reject(&span, what, format!("expected {key} = {{ {kind} = \"...\" }} among its entries"));
+        } else if let Some((what, note)) = unfit(reader, own, contender) {
+            reader.reject(&span, what, note);
+        }
+    }
+}
+
+/// Why a contender cannot begin with the data directory that is meant for it. One that cannot be resolved is reported
+/// where it is; of a stored run nothing needs to be there any more.
+fn unfit(reader: &Reader, own: &OwnData, contender: &Contender) -> Option<(String, String)> {
+    let OwnDataForm::Directory { accept_unclean } = own.form else { return None };
+    let resolved = crate::resolve(contender).ok().filter(|_| reader.files.stored.is_none())?;
+    let place = &own.of(contender.kind.kind())?.path;
+    match engine::refusal(contender.kind, &resolved.version, place, accept_unclean) {
+        Ok(refusal) => refusal,
+        Err(cause) => {
+            Some((format!("{cause:#}"), format!("a data directory of {} was expected", contender.kind.title())))
+        }
+    }
+}
+
 /// The workload of a name, or a mistake where there is none.
 fn known_workload(reader: &mut Reader, value: &Value, name: &str, known: &Known) -> Option<&'static WorkloadKind> {
     let kind = known.workloads.find(name);
@@ -333,6 +376,10 @@ fn structure(reader: &mut Reader, value: &Value, key: &str, spec: &OptionSpec) -
             };
             let entries: Vec<_> = table.iter().map(entry).collect();
             OptionValue::Table(entries.into_iter().collect::<Option<_>>()?)
+        }
+        DeValue::String(path) if spec.paths.contains(&key) && spec.for_servers => {
+            let (path, text) = reader.own_data(&value.span(), path)?;
+            OptionValue::File { path, text }
         }
         DeValue::String(path) if spec.paths.contains(&key) => {
             OptionValue::File { path: path.to_string(), text: reader.file(&value.span(), path)? }

@@ -54,8 +54,9 @@ pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, ClientFuture, Commands, CrashWitness, DefersWork, DerivedMetrics, Fatal,
-    HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, Outcome,
-    Owner, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome,
-    TriedStatement, TriedTransaction, Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
+    ARRIVALS, Attempt, Background, Client, ClientFuture, Commands, CrashWitness, DataPlace, DefersWork, DerivedMetrics,
+    Fatal, HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix,
+    Outcome, OwnData, OwnDataForm, Owner, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Slot, Table,
+    TransactionKind, TriedOutcome, TriedStatement, TriedTransaction, Turn, Workload, WorkloadKind, WorkloadSpec,
+    Workloads, queries,
 };

@@ -207,15 +207,18 @@ async fn transact<K: Clock>(
         attempt.last_error = Some(code_of(&error));
         let failed_ns = *failed_ns.get_or_insert_with(|| slot.clock.now_ns());
         slot.recorder.borrow_mut().error(code_of(&error), arrival.due_ns, slot.timeline.window());
+        let is_refused = slot.policy.verdict(&error) == Verdict::TryAgain;
         let mended = mend(client, slot, error, attempt).await;
         turn.retry += 1;
         let is_in_time = !slot.policy.is_too_late(slot.clock.now_ns().saturating_sub(arrival.due_ns));
         let may_go_on = mended == Ok(true) && !attempt.committing && is_in_time;
         let goes_on = may_go_on && is_there_another_try(client, slot, turn).await;
-        attempt.retry_ns = slot.clock.now_ns() - failed_ns;
         if !goes_on {
+            let was_retried = turn.retry > 1;
+            attempt.retry_ns = if was_retried { slot.clock.now_ns() - failed_ns } else { 0 };
             return (Outcome::Failed, mended);
         }
+        attempt.retries += u64::from(is_refused);
     }
 }
 
@@ -243,7 +246,6 @@ async fn mend<K: Clock>(
     // A server that refused has made nothing permanent; only a lost answer leaves that open.
     attempt.committing &= matches!(error, Error::Lost { .. } | Error::Protocol(_));
     if slot.policy.verdict(&error) == Verdict::TryAgain {
-        attempt.retries += 1;
         match client.roll_back(attempt).await {
             Ok(()) => return Ok(true),
             Err(worse) => error = worse,

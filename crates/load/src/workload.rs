@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -159,6 +160,8 @@ pub struct WorkloadSpec {
     pub counts: &'static [&'static str],
     /// Tables that its clients make and drop by themselves, where they do.
     pub scratch: Option<Scratch>,
+    /// What the user brings in place of tables that are loaded.
+    pub own_data: Option<OwnData>,
     /// Sentences without a full stop; one that has to stand beside any of its numbers is the first.
     pub notes: Vec<String>,
     /// What is allowed and may be a mistake of the user's; likewise sentences.
@@ -180,6 +183,7 @@ impl WorkloadSpec {
             kinds: Vec::new(),
             counts: &[],
             scratch: None,
+            own_data: None,
             notes: Vec::new(),
             warnings: Vec::new(),
         }
@@ -188,6 +192,67 @@ impl WorkloadSpec {
     /// Of transactions that change the tables, which may grow or shrink.
     pub fn writing(data_key: impl Into<String>) -> WorkloadSpec {
         WorkloadSpec { writes: true, keeps_its_size: false, ..WorkloadSpec::reading(data_key) }
+    }
+}
+
+/// Data of the user's, each for servers of one engine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnData {
+    pub form: OwnDataForm,
+    /// By the name of the engine; a single one without a name is for whichever engine there is.
+    pub places: Vec<(Option<String>, DataPlace)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OwnDataForm {
+    /// A dump, for a client of the engine's.
+    Dump,
+    /// What a stopped server left: a data directory, or a database file.
+    Directory {
+        /// Whether recovery may run, once, on the copy.
+        accept_unclean: bool,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataPlace {
+    pub path: PathBuf,
+    /// What it is recognised by; another identity is other data.
+    pub identity: String,
+}
+
+impl DataPlace {
+    /// `4096 bytes, sha256 ...`
+    fn bytes(&self) -> u64 {
+        self.identity.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(0)
+    }
+}
+
+impl OwnDataForm {
+    /// About how many bytes a server's files have with it.
+    pub fn grows_to(self, place: &DataPlace) -> u64 {
+        let is_packed = place.path.extension().is_none_or(|extension| extension != "sql");
+        match self {
+            OwnDataForm::Dump if is_packed => place.bytes().saturating_mul(15),
+            OwnDataForm::Dump => place.bytes().saturating_mul(3),
+            OwnDataForm::Directory { .. } => place.bytes(),
+        }
+    }
+
+    /// The key of an experiment file.
+    pub fn key(self) -> &'static str {
+        match self {
+            OwnDataForm::Dump => "restore",
+            OwnDataForm::Directory { .. } => "data",
+        }
+    }
+}
+
+impl OwnData {
+    /// What is meant for servers of this engine.
+    pub fn of(&self, engine: &str) -> Option<&DataPlace> {
+        let is_it = |name: &Option<String>| name.as_deref().is_none_or(|name| name == engine);
+        self.places.iter().find(|(name, _)| is_it(name)).map(|(_, place)| place)
     }
 }
 
@@ -214,9 +279,9 @@ pub struct TransactionKind {
 
 /// Schema, data, transactions and checks, with all options decided.
 ///
-/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Seven
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Eight
 /// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
-/// `remains`, `kept_values`, `expected_answers` and `timed_statements` return a list, which may be empty, and
+/// `remains`, `lasting`, `kept_values`, `expected_answers` and `timed_statements` return a list, which may be empty, and
 /// `other_mix` returns data.
 pub trait Workload: Send + Sync {
     fn spec(&self) -> WorkloadSpec;
@@ -250,6 +315,11 @@ pub trait Workload: Send + Sync {
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         let _ = admin;
         Ok(Vec::new())
+    }
+    /// Statements of the load whose results nothing drops.
+    fn lasting(&self, dialect: Dialect) -> Vec<String> {
+        let _ = dialect;
+        Vec::new()
     }
     /// What the answers to its statements must contain on tables as they were loaded. `seen` is what they contained,
     /// in the order of [`Client::answers`]; empty where clients check each answer themselves.
@@ -628,7 +698,7 @@ pub enum Outcome {
     Skipped,
 }
 
-/// What one transaction took: statements by kind, and tries that the server sent back.
+/// What one transaction took: statements by kind, and other tries after the server had sent one back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempt {
     pub reads: u64,

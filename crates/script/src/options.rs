@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use driver::Dialect;
-use load::{ITEMS, OptionError, OptionSpec, OptionValue, Options, TABLE};
+use load::{DataPlace, ITEMS, OptionError, OptionSpec, OptionValue, Options, OwnData, OwnDataForm, TABLE};
 
 use crate::eval::Scalar;
 use crate::fault::{Source, nearest};
@@ -15,6 +15,8 @@ use crate::workload::{Check, PlainSql, Script, Transaction, When};
 
 /// Keys whose texts are files; the last three are another text for one engine.
 const FILE_KEYS: [&str; 4] = ["path", "mysql", "postgres", "sqlite"];
+
+const OF_ENGINES: [&str; 4] = ["mysql", "mariadb", "postgres", "sqlite"];
 
 pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
@@ -31,6 +33,25 @@ pub const OPTIONS: &[OptionSpec] = &[
     ),
     OptionSpec::new("setup", ITEMS, "SQL files that make the tables")
         .paths(&["setup", "path", "mysql", "postgres", "sqlite"]),
+    OptionSpec::new(
+        "restore",
+        ITEMS,
+        "a dump in place of setup, fed to the engine's client: .sql, .sql.gz, .sql.zst, pg_dump -Fc; with several engines { mysql = \"...\", postgres = \"...\" }",
+    )
+    .paths(&["restore", "mysql", "mariadb", "postgres", "sqlite"])
+    .for_servers(),
+    OptionSpec::new(
+        "data",
+        ITEMS,
+        "a stopped server's data directory, or a database file of SQLite, copied for each trial; with several engines { mysql = \"...\", postgres = \"...\" }",
+    )
+    .paths(&["data", "mysql", "mariadb", "postgres", "sqlite"])
+    .for_servers(),
+    OptionSpec::new(
+        "accept_unclean",
+        "false",
+        "take data that were not shut down cleanly: recovery then runs once, on the copy",
+    ),
     OptionSpec::new("after_load", ITEMS, "SQL files to run behind the rows: indexes, keys").paths(&[
         "after_load",
         "path",
@@ -98,17 +119,24 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
     let names = Variables::new(&given);
     let sql = |key: &'static str| plain_files(options.value(key)).map_err(at(key));
     let setup = sql("setup")?;
+    expect_one_origin(options)?;
     let tables = tables(options.value("table"), &names).map_err(at("table"))?;
     if !tables.is_empty() && setup.is_empty() {
         let expected = "setup = [\"schema.sql\"] is missing: rows are generated for tables that it makes";
         return Err(OptionError::new("table", expected));
+    }
+    let transactions = transactions(options.value("files"), &given).map_err(at("files"))?;
+    let has_pipeline = |one: &Transaction| one.programs.iter().any(|(program, _)| program.has_pipeline());
+    if protocol == Protocol::Simple && transactions.iter().any(has_pipeline) {
+        let expected = "protocol simple has no pipelines: \"extended\" or \"prepared\" was expected";
+        return Err(OptionError::new("protocol", expected));
     }
     Ok(Script {
         protocol,
         by_pgbench: false,
         names: Arc::default(),
         texts: Arc::default(),
-        transactions: transactions(options.value("files"), &given).map_err(at("files"))?.into(),
+        transactions: transactions.into(),
         default_seed: match given.get("default_seed") {
             Some(Scalar::Int(seed)) => Some(*seed),
             _ => None,
@@ -125,8 +153,45 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         },
         max_tries: options.number("max_tries", 0, u32::MAX.into())?,
         expect_failures: share(options)?,
+        own_data: own_data(options).map_err(|(key, wrong)| at(key)(wrong))?,
         tables,
     })
+}
+
+/// Where tables come from; each excludes the others.
+const ORIGINS: [&str; 3] = ["setup", "restore", "data"];
+
+fn expect_one_origin(options: &Options) -> Result<(), OptionError> {
+    let is_given = |key: &&str| *options.value(key) != OptionValue::Items(Vec::new());
+    let given: Vec<&str> = ORIGINS.into_iter().filter(is_given).collect();
+    if let [first, second, ..] = given[..] {
+        let expected = format!("`{first}` and `{second}` cannot stand together: the tables come from one of them");
+        return Err(OptionError::new(second, expected));
+    }
+    let beside = ["table", "after_load"].into_iter().find(is_given).zip(given.first().filter(|key| **key != "setup"));
+    beside.map_or(Ok(()), |(key, origin)| {
+        Err(OptionError::new(key, format!("`{key}` and `{origin}` cannot stand together: what is brought is complete")))
+    })
+}
+
+fn own_data(options: &Options) -> Result<Option<OwnData>, (&'static str, Wrong)> {
+    let accept_unclean =
+        options.flag("accept_unclean").map_err(|error| ("accept_unclean", Wrong::Value(error.expected)))?;
+    let forms = [OwnDataForm::Dump, OwnDataForm::Directory { accept_unclean }];
+    let is_given = |form: &OwnDataForm| *options.value(form.key()) != OptionValue::Items(Vec::new());
+    let Some(form) = forms.into_iter().find(is_given) else { return Ok(None) };
+    let place = |engine: Option<&String>, value: &OptionValue| match value {
+        OptionValue::File { path, text } => {
+            Ok((engine.cloned(), DataPlace { path: path.into(), identity: text.clone() }))
+        }
+        other => Err(Wrong::from(format!("a path in quotes was expected, not {other}"))),
+    };
+    let places = match options.value(form.key()) {
+        value @ OptionValue::Table(_) => entries(value, "{ mysql = \"...\" }", &OF_ENGINES, &[])
+            .and_then(|entries| entries.iter().map(|(engine, value)| place(Some(engine), value)).collect()),
+        value => place(None, value).map(|one| vec![one]),
+    };
+    places.map(|places| Some(OwnData { form, places })).map_err(|wrong| (form.key(), wrong))
 }
 
 fn items(value: &OptionValue) -> &[OptionValue] {

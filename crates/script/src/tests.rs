@@ -243,6 +243,8 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     let files = |entries: &[(&str, OptionValue)]| OptionValue::Items(vec![table(entries)]);
     let path = || ("path", file("a.sql", "SELECT 1;"));
     check(&[("protocol", text("text"))], "protocol", "simple, extended, prepared");
+    let pipeline = files(&[("path", file("a.sql", "\\startpipeline\nSELECT 1;\n\\endpipeline\n"))]);
+    check(&[("files", pipeline), ("protocol", text("simple"))], "protocol", "protocol simple has no pipelines");
     check(
         &[("files", files(&[path(), ("mariadb", file("m.sql", "SELECT 1;"))]))],
         "files",

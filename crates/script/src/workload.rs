@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
-    Answers, ClientFuture, Expected, Rng, RunsOnce, Setting, Slot, Table, Tally, TransactionKind, Workload,
-    WorkloadSpec,
+    Answers, ClientFuture, Expected, OwnData, OwnDataForm, Rng, RunsOnce, Setting, Slot, Table, Tally, TransactionKind,
+    Workload, WorkloadSpec,
 };
 use sha2::{Digest, Sha256};
 
@@ -74,7 +74,12 @@ pub struct Script {
     /// The share of transactions that may fail by a wrong answer or a missing value.
     pub expect_failures: f64,
     pub tables: Vec<GeneratedTable>,
+    /// In place of what setup makes.
+    pub own_data: Option<OwnData>,
 }
+
+/// About a row with its share of an index and of free space.
+const GENERATED_ROW_BYTES: u64 = 260;
 
 fn place(dialect: Dialect) -> usize {
     match dialect {
@@ -196,6 +201,10 @@ impl Script {
 
     fn data_key(&self) -> String {
         let made = format!("{:?} {:?} {:?}", self.setup, self.tables, self.after_load);
+        let made = self.own_data.iter().fold(made, |made, own| {
+            let identities = own.places.iter().map(|(engine, place)| (engine, &place.identity));
+            format!("{made} {:?} {:?}", own.form, identities.collect::<Vec<_>>())
+        });
         let hash = Sha256::digest(made.as_bytes());
         format!("script {}", hash[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>())
     }
@@ -232,12 +241,19 @@ impl Workload for Script {
                 "no script has an `-- expect:` note and there are no checks, so wrong answers go unnoticed".into(),
             );
         }
+        let is_unclean = |own: &OwnData| own.form == OwnDataForm::Directory { accept_unclean: true };
+        if self.own_data.as_ref().is_some_and(is_unclean) {
+            notes.push(
+                "the data need not have been shut down cleanly: recovery ran, where it was due, once on the copy that all trials begin with".into(),
+            );
+        }
         WorkloadSpec {
             writes: self.changes_rows(),
             keeps_its_size: !self.changes_rows(),
             needs_answers: self.has_notes() || self.programs().any(reads_values),
             latency_limit: self.latency_limit,
             kinds: self.transactions.iter().map(kind).collect(),
+            own_data: self.own_data.clone(),
             notes,
             warnings: self.warnings(),
             ..WorkloadSpec::reading(self.data_key())
@@ -270,6 +286,12 @@ impl Workload for Script {
             first.link = statements(&self.after_load, dialect).cloned().collect();
         }
         tables
+    }
+
+    fn data_bytes(&self, _dialect: Dialect) -> u64 {
+        let tables: u64 = self.tables.iter().map(|table| table.rows.saturating_mul(GENERATED_ROW_BYTES)).sum();
+        let brought = self.own_data.iter().flat_map(|own| own.places.iter().map(|(_, place)| own.form.grows_to(place)));
+        brought.max().unwrap_or(tables)
     }
 
     fn rows(&self, data_seed: u64, table: usize, unit: u64, sink: &mut RowSink<'_>) -> Result<(), Error> {
@@ -317,6 +339,20 @@ impl Workload for Script {
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         let drops = statements(&self.teardown, admin.dialect()).map(|sql| (sql.clone(), sql.clone()));
         Ok(drops.collect())
+    }
+
+    fn lasting(&self, dialect: Dialect) -> Vec<String> {
+        if !self.teardown.is_empty() {
+            return Vec::new();
+        }
+        let goes_with_a_table = |statement: &&String| {
+            let mut words = statement.split_whitespace().map(str::to_ascii_lowercase);
+            let kinds = ["table", "index", "unique", "fulltext", "spatial", "trigger"];
+            words.next().is_none_or(|word| word != "create")
+                || words.next().is_none_or(|word| kinds.contains(&word.as_str()))
+        };
+        let made = statements(&self.setup, dialect).chain(statements(&self.after_load, dialect));
+        made.filter(|statement| !goes_with_a_table(statement)).cloned().collect()
     }
 
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use driver::Admin;
-use load::{LOADER_VERSION, Loader, Table, Workload};
+use load::{LOADER_VERSION, Loader, OwnData, OwnDataForm, Table, Workload};
 
 use engine::request::Transport;
 use engine::{
-    Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
+    Adoption, Cache, Installation, Purpose, Server, Snapshot, StartOptions, WorkFolder, find_snapshot, save_snapshot,
     snapshot_key, sound_snapshot, template,
 };
 
@@ -54,7 +54,17 @@ impl Dataset<'_> {
         }
         let data = work.path().join("load");
         remove(&data)?;
-        template(cache, work, self.installation, self.settings, progress)?.restore(&data)?;
+        match self.workload.spec().own_data {
+            Some(own @ OwnData { form: OwnDataForm::Directory { accept_unclean }, .. }) => {
+                let place = expect_unchanged(&own, self.installation.kind)?;
+                let (installation, settings) = (self.installation, self.settings);
+                let adoption = Adoption { installation, settings, place, accept_unclean };
+                adoption.copy(&data, cache, work, progress)?;
+            }
+            _ => {
+                template(cache, work, self.installation, self.settings, progress)?.restore(&data)?;
+            }
+        }
         self.load(&data, work, log, loaded).context("cannot load the data")?;
         let snapshot = save_snapshot(cache, &key, &data)?;
         remove(&data)?;
@@ -88,17 +98,43 @@ impl Dataset<'_> {
             memory_bytes: None,
         };
         let server = Server::start(self.installation, &options, work)?;
+        match self.workload.spec().own_data {
+            Some(own) => self.take_over(&server, &own, data)?,
+            None => self.load_tables(&server, loaded)?,
+        }
+        server.settle()?;
+        server.stop()
+    }
+
+    fn load_tables(&self, server: &Server, loaded: &mut dyn FnMut(u64, u64)) -> Result<()> {
         server.create_database()?;
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
         let loader = Loader {
-            target: &super::environment::target(&server),
+            target: &super::environment::target(server),
             sessions: LOAD_SESSIONS,
             interrupted: self.interrupted,
         };
         loader.load(self.workload.as_ref(), self.seed, &mut |so_far| loaded(so_far, rows))?;
-        server.settle()?;
-        server.stop()
+        Ok(())
     }
+
+    /// What the user brings, in a server that runs on its copy or, for a dump, on an empty data directory.
+    fn take_over(&self, server: &Server, own: &OwnData, data: &Path) -> Result<()> {
+        let place = expect_unchanged(own, self.installation.kind)?;
+        if own.form == OwnDataForm::Dump {
+            server.create_database()?;
+            engine::restore(server, place, self.interrupted)?;
+        }
+        engine::note_database(server, data).with_context(|| format!("cannot use {}", place.display()))
+    }
+}
+
+/// Where the data for an engine are, if they are still those that were planned with.
+pub fn expect_unchanged<'a>(own: &'a OwnData, engine: &str) -> Result<&'a Path> {
+    let place = own.of(engine).with_context(|| format!("`{}` has no entry for {engine}", own.form.key()))?;
+    let name = place.path.display();
+    ensure!(engine::identity(&place.path)? == place.identity, "{name} has changed since the run was planned");
+    Ok(&place.path)
 }
 
 /// A blocking session in the workload's database.

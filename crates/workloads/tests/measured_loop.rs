@@ -255,6 +255,8 @@ fn retries_end_when_the_time_does() {
     let (tally, server, ended) = live(Pacer::Closed, ErrorPolicy::default(), never);
     ended.unwrap();
     assert_eq!((tally.due, tally.failed), (1, 1));
+    // The last refused try has no other behind it.
+    assert_eq!((tally.retries, tally.retried), (server.rolled_back - 1, 1));
     assert_eq!(server.clock.now_ns(), 10 * SECOND);
 }
 

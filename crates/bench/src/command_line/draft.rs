@@ -139,6 +139,12 @@ impl Draft {
             WORKLOADS.iter().find_map(|kind| spec_of(kind, &given.name)).filter(|spec| !spec.paths.is_empty())
         };
         for (given, spec) in self.workload_words.iter().filter_map(|given| Some((given, names_files(given)?))) {
+            if spec.for_servers {
+                return Err(format!(
+                    "{}: only servers that dbduel starts are filled with it, in an experiment; the tables of a target are used as they are",
+                    given.typed
+                ));
+            }
             let files = given.value.split(',').map(read).collect::<Result<_, _>>()?;
             self.with_files.insert(spec.name.to_owned(), OptionValue::Items(files));
         }

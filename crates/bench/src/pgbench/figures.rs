@@ -72,7 +72,7 @@ impl Run<'_> {
             serialization_failures: tally.failed - deadlock_failures.min(tally.failed),
             deadlock_failures,
             retried: tally.retried,
-            retries: tally.retries - tally.failed.min(tally.retries),
+            retries: tally.retries,
             skipped: tally.skipped,
         }
     }
@@ -85,7 +85,7 @@ impl Run<'_> {
             serialization_failures: kind.failed - deadlock_failures.min(kind.failed),
             deadlock_failures,
             retried: kind.retried,
-            retries: kind.retries - kind.failed.min(kind.retries),
+            retries: kind.retries,
             skipped: 0,
         }
     }

@@ -113,11 +113,6 @@ impl<'a> Log<'a> {
     }
 }
 
-/// Tries behind the first, without the one that ended a failed transaction.
-fn retries(one: &LoggedTransaction) -> u64 {
-    one.retries - u64::from(one.outcome == Outcome::Failed).min(one.retries)
-}
-
 fn is_deadlock(one: &LoggedTransaction) -> bool {
     one.last_error.is_some_and(|code| DEADLOCKS.contains(&code.as_str()))
 }
@@ -147,7 +142,7 @@ fn line(request: &Request, one: &LoggedTransaction, number: u64, at_us: u64) -> 
         line += &format!(" {:.0}", lag_us(one));
     }
     if request.max_tries != 1 {
-        line += &format!(" {}", retries(one));
+        line += &format!(" {}", one.retries);
     }
     line + "\n"
 }
@@ -168,9 +163,8 @@ impl Interval {
             self.skipped += 1;
             return;
         }
-        let retries = retries(one);
-        self.retried += u64::from(retries > 0);
-        self.retries += retries;
+        self.retried += u64::from(one.retries > 0);
+        self.retries += one.retries;
         match one.outcome {
             Outcome::Failed if is_deadlock(one) => self.deadlock_failures += 1,
             Outcome::Failed => self.serialization_failures += 1,
@@ -202,7 +196,11 @@ mod tests {
 
     fn one(outcome: Outcome, error: Option<&[u8]>) -> LoggedTransaction {
         let timing = Timing { due_ns: 1_000_000, start_ns: 1_250_000, end_ns: 3_000_000 };
-        let retries = if error.is_some() { 3 } else { 0 };
+        let retries = match (outcome, error) {
+            (Outcome::Failed, Some(_)) => 2,
+            (_, Some(_)) => 3,
+            (_, None) => 0,
+        };
         LoggedTransaction { client: 7, kind: 1, outcome, timing, retries, last_error: error.map(Code::new) }
     }
 

@@ -214,7 +214,7 @@ impl<'a> Lines<'a> {
             failed: seen.failed,
             lag_ms: request.rate.map(|_| seen.lag_ns_sum as f64 / 1e6 / ended.max(1) as f64),
             skipped: request.rate.and(request.limit_ms).map(|_| seen.skipped),
-            retries: (request.max_tries != 1).then(|| (seen.retried, seen.retries - seen.failed.min(seen.retries))),
+            retries: (request.max_tries != 1).then_some((seen.retried, seen.retries)),
         }));
         (self.since, self.counted) = (live.elapsed, now);
     }

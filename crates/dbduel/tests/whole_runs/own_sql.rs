@@ -1,6 +1,8 @@
 //! The user's own SQL from outside: scripts, checks and tables, with the real program on SQLite.
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::support::Place;
 use crate::targets::Held;
@@ -271,4 +273,148 @@ fn the_same_files_and_rows_serve_every_engine() {
             assert_eq!(trial["metrics"][format!("statement.{statement}.rows")], rows, "{trial}");
         }
     }
+}
+
+/// The statements that fill the shop's tables, as a dump has them.
+fn dump_text() -> String {
+    let rows: Vec<String> = (1..=100).map(|id| format!("({id}, {})", 1000 + id)).collect();
+    format!("{SCHEMA}INSERT INTO item VALUES {};\n", rows.join(",\n"))
+}
+
+fn gzip(text: &str) -> Vec<u8> {
+    let mut packed = Command::new("gzip").arg("-c").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    packed.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    packed.wait_with_output().unwrap().stdout
+}
+
+const RESTORED: &str = "checks = [{ sql = \"SELECT sum(stock) FROM item\", expect = \"105050\", when = \"load\" }]\n";
+
+#[test]
+fn a_dump_and_a_data_directory_fill_each_engine() {
+    let place = shop();
+    std::fs::write(place.path().join("shop.sql.gz"), gzip(&dump_text())).unwrap();
+    // A dump that makes its database, whose name is another than the one of generated tables.
+    place.write("shop.sql", &format!("CREATE DATABASE shop;\nUSE shop;\n{}", dump_text()));
+    let dumps = [("sqlite", "shop.sql.gz"), ("mariadb", "shop.sql"), ("postgres", "shop.sql.gz")];
+    let here = dumps.iter().filter_map(|(kind, dump)| match *kind {
+        "sqlite" => Some(("engine = \"sqlite\"".to_owned(), format!("sqlite = \"{dump}\""))),
+        kind => Some((place.installed(kind)?, format!("{kind} = \"{dump}\""))),
+    });
+    let (engines, dumps): (Vec<_>, Vec<_>) = here.unzip();
+    let contenders = engines.iter().enumerate().map(|(at, engine)| format!("{{ name = \"e{at}\", {engine} }}"));
+    let workload = format!("{RESTORED}restore = {{ {} }}\n", dumps.join(", "));
+    place.write(
+        "try.toml",
+        &experiment(&contenders.collect::<Vec<_>>().join(", "), &workload).replace("blocks = 2", "blocks = 1"),
+    );
+    place.expect(0, &["run", "try.toml", "--accept-noisy"]);
+    let trials = place.trials();
+    assert!(trials.iter().all(|trial| trial["status"] == "ok"), "{trials:?}");
+    assert!(trials.len() >= engines.len(), "{trials:?}");
+    place.assert_nothing_is_left();
+    run_on_data_directories(&place, &engines);
+
+    // Other bytes are other data, and a run of the old ones does not go on.
+    std::fs::write(place.path().join("shop.sql.gz"), gzip(&dump_text().replace("(100, 1100)", "(100, 1101)"))).unwrap();
+    let (_, err) = place.expect(2, &["run", "--resume", "last"]);
+    assert!(err.contains("shop.sql.gz has changed since the run was planned"), "{err}");
+    let one = experiment("{ name = \"it\", engine = \"sqlite\" }", &format!("{RESTORED}restore = \"shop.sql.gz\""));
+    place.write("try.toml", &one);
+    let (_, err) = place.expect(4, &["run", "try.toml", "--accept-noisy", "--runs", "one"]);
+    assert!(err.contains("105050 was expected, 105051 found"), "{err}");
+
+    let check = |engine: &str, expected: &str| {
+        place.write("broken.sql", &format!("{SCHEMA}INSERT INTO itme VALUES (1, 2);\n"));
+        place.write("try.toml", &experiment(&format!("{{ name = \"it\", {engine} }}"), "restore = \"broken.sql\""));
+        let (_, err) = place.expect(4, &["run", "try.toml", "--accept-noisy", "--runs", "broken"]);
+        assert!(err.contains("/broken.sql") && err.contains(expected), "{err}");
+    };
+    let refused = ["no such table: itme", "itme' doesn't exist", "relation \"itme\" does not exist"];
+    let refused_by = |engine: &String| ["sqlite", "mariadb", "postgres"].iter().position(|kind| engine.contains(kind));
+    engines.iter().for_each(|engine| check(engine, refused[refused_by(engine).unwrap()]));
+}
+
+/// The folder in which the cache keeps a server's loaded data, copied to `name` without dbduel's own note.
+fn data_directory(place: &Place, engine: &str, name: &str) -> PathBuf {
+    let snapshots = std::fs::read_dir(place.path().join("cache/snapshots")).unwrap();
+    let is_of = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(engine);
+    let snapshot = snapshots.map(|entry| entry.unwrap().path()).find(is_of).unwrap();
+    let copy = place.path().join(name);
+    assert!(Command::new("cp").arg("-a").arg(snapshot.join("data")).arg(&copy).status().unwrap().success());
+    let _ = std::fs::remove_file(copy.join("dbduel-database"));
+    copy
+}
+
+fn bytes_of(path: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|file| file.is_file()).collect();
+    files.sort();
+    files.into_iter().map(|file| (file.clone(), std::fs::read(file).unwrap())).collect()
+}
+
+/// Trials on copies of what the dump has left, and what is refused.
+fn run_on_data_directories(place: &Place, engines: &[String]) {
+    let names = ["sqlite", "mariadb", "postgres"];
+    let here = names.into_iter().filter(|name| engines.iter().any(|engine| engine.contains(name)));
+    let places: Vec<(&str, PathBuf)> =
+        here.map(|engine| (engine, data_directory(place, engine, &format!("data-{engine}")))).collect();
+    let entry = |(engine, path): &(&str, PathBuf)| match *engine {
+        "sqlite" => format!("sqlite = \"{}/bench.db\"", path.display()),
+        engine => format!("{engine} = \"{}\"", path.display()),
+    };
+    let contenders = engines.iter().enumerate().map(|(at, engine)| format!("{{ name = \"e{at}\", {engine} }}"));
+    let data: Vec<String> = places.iter().map(entry).collect();
+    let workload = format!("{RESTORED}data = {{ {} }}\n", data.join(", "));
+    let file = experiment(&contenders.collect::<Vec<_>>().join(", "), &workload);
+    let file = file.replace("blocks = 2", "blocks = 1");
+    place.write("data.toml", &file);
+    let before: Vec<_> = places.iter().map(|(_, path)| bytes_of(path)).collect();
+    let (report, _) = place.expect(0, &["run", "data.toml", "--accept-noisy", "--runs", "data", "--json"]);
+    assert!(!report.contains("\"status\": \"failed\""), "{report}");
+    let after: Vec<_> = places.iter().map(|(_, path)| bytes_of(path)).collect();
+    assert!(before == after, "a data directory was opened in place");
+
+    let refused = |expected: &str| {
+        let (_, err) = place.expect(2, &["plan", "data.toml"]);
+        assert!(err.contains(expected), "{err}");
+    };
+    let path_of = |kind: &str| places.iter().find(|(engine, _)| *engine == kind).map(|(_, path)| path);
+    std::fs::write(path_of("sqlite").unwrap().join("bench.db-wal"), "left").unwrap();
+    refused("bench.db was not shut down cleanly");
+    if let Some(postgres) = path_of("postgres") {
+        std::fs::write(postgres.join("postmaster.pid"), format!("{}\n", std::process::id())).unwrap();
+        refused(&format!("data-postgres is in use by process {}", std::process::id()));
+        std::fs::write(postgres.join("PG_VERSION"), "9.5\n").unwrap();
+        refused("data-postgres is of PostgreSQL 9.5, and the contender is postgres ");
+    }
+    if let Some(mariadb) = path_of("mariadb") {
+        std::fs::write(mariadb.join("mariadb_upgrade_info"), "10.4.3-MariaDB").unwrap();
+        refused("data-mariadb is of MariaDB 10.4, and the contender is mariadb ");
+    }
+}
+
+#[test]
+fn cleanup_names_what_setup_made_beside_tables() {
+    let place = shop();
+    place.write(
+        "schema.sql",
+        &format!("{SCHEMA}CREATE INDEX s ON item (stock);\nCREATE VIEW few AS\nSELECT * FROM item;\n"),
+    );
+    place.write("drop.sql", "DROP VIEW few;\n");
+    let target = format!("sqlite://{}", place.path().join("mine.db").display());
+    let words = |verb| [verb, "order.sql", "--setup=schema.sql", "--target", &target].map(str::to_owned);
+    let run = |verb, more: &[&str]| {
+        let words = words(verb);
+        let words: Vec<&str> = words.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        place.expect(0, &words).0
+    };
+    run("prepare", &[]);
+    let left = run("cleanup", &[]);
+    assert_eq!(
+        left,
+        "dropped item, sold\nleft, because setup made it and there is no `teardown`:\n  CREATE VIEW few AS\n"
+    );
+    std::fs::remove_file(place.path().join("mine.db")).unwrap();
+    run("prepare", &[]);
+    assert!(!run("cleanup", &["--teardown=drop.sql"]).contains("left"));
 }

@@ -83,9 +83,10 @@ impl SqliteConnection {
     /// Runs one statement outside measured time; rows are thrown away.
     pub(crate) fn run(&self, sql: &str) -> Result<u64, Error> {
         self.slot.expect_open()?;
+        let before = self.connection.total_changes();
         let mut statement = self.connection.prepare(sql).map_err(typed)?;
         step_through(&mut statement)?;
-        Ok(self.connection.changes())
+        Ok(changed(&self.connection, before))
     }
 
     pub(crate) fn rows(&self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
@@ -195,8 +196,9 @@ impl SqliteConnection {
         let mut statement = connection.prepare(sql).map_err(typed)?;
         let (returns_rows, read_only) = (statement.column_count() > 0, statement.readonly());
         take_turn(turns.as_ref().filter(|_| !read_only && connection.is_autocommit()), turn, *busy_timeout)?;
+        let before = connection.total_changes();
         let rows = step_through(&mut statement)?;
-        let affected = if read_only { 0 } else { connection.changes() };
+        let affected = changed(connection, before);
         Ok(Answer { rows, affected, returns_rows, ..Answer::default() })
     }
 
@@ -217,7 +219,7 @@ impl SqliteConnection {
             statement.raw_bind_parameter(index + 1, ToSqlOutput::Borrowed(value)).map_err(typed)?;
         }
         let returns_rows = statement.column_count() > 0;
-        let read_only = statement.readonly();
+        let before = self.connection.total_changes();
         let mut rows = 0;
         let mut found = statement.raw_query();
         while let Some(row) = found.next().map_err(typed)? {
@@ -225,7 +227,7 @@ impl SqliteConnection {
             on_row(row)?;
         }
         drop(found);
-        let affected = if read_only { 0 } else { self.connection.changes() };
+        let affected = changed(&self.connection, before);
         Ok(Answer { rows, affected, returns_rows, ..Answer::default() })
     }
 }
@@ -254,6 +256,12 @@ fn open(path: &Path, busy_timeout: Duration) -> Result<rusqlite::Connection, Err
     let connection = rusqlite::Connection::open_with_flags(path, flags).map_err(typed)?;
     connection.busy_timeout(busy_timeout).map_err(typed)?;
     Ok(connection)
+}
+
+/// How many rows the last statement changed. SQLite's own count stays that of an earlier statement when one only reads
+/// or defines.
+fn changed(connection: &rusqlite::Connection, total_before: u64) -> u64 {
+    if connection.total_changes() == total_before { 0 } else { connection.changes() }
 }
 
 fn step_through(statement: &mut rusqlite::Statement<'_>) -> Result<u64, Error> {
@@ -348,14 +356,14 @@ impl Connection for SqliteConnection {
         let mut statement = self.connection.prepare(sql).map_err(typed)?;
         let returns_rows = statement.column_count() > 0;
         keep_names(&statement, rows);
-        let (mut count, read_only) = (0, statement.readonly());
+        let (mut count, before) = (0, self.connection.total_changes());
         let mut found = statement.raw_query();
         while let Some(row) = found.next().map_err(typed)? {
             count += 1;
             keep(row, rows)?;
         }
         drop(found);
-        let affected = if read_only { 0 } else { self.connection.changes() };
+        let affected = changed(&self.connection, before);
         Ok(Answer { rows: count, affected, returns_rows, ..Answer::default() })
     }
 

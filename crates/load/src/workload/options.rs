@@ -14,7 +14,8 @@ pub enum OptionValue {
     Flag(bool),
     /// Names, in the order they were given.
     List(Vec<String>),
-    /// A file that an option names, with what stands in it.
+    /// A file that an option names, with what stands in it; of one that is for servers, the absolute path and what it
+    /// is recognised by.
     File {
         path: String,
         text: String,
@@ -34,6 +35,8 @@ pub struct OptionSpec {
     pub default: &'static str,
     /// Keys, of the option itself or inside of its tables, whose texts are paths of files.
     pub paths: &'static [&'static str],
+    /// Its files are for servers: they are named, and nothing of dbduel's reads what is in them.
+    pub for_servers: bool,
     /// The default beside `compat`, where the program to be compatible with has another.
     pub compat_default: Option<&'static str>,
     pub help: &'static str,
@@ -45,7 +48,7 @@ pub const NO_COMPAT: &str = "none";
 
 impl OptionSpec {
     pub const fn new(name: &'static str, default: &'static str, help: &'static str) -> OptionSpec {
-        OptionSpec { name, aliases: &[], default, paths: &[], compat_default: None, help }
+        OptionSpec { name, aliases: &[], default, paths: &[], for_servers: false, compat_default: None, help }
     }
 
     pub const fn alias(self, aliases: &'static [&'static str]) -> OptionSpec {
@@ -54,6 +57,10 @@ impl OptionSpec {
 
     pub const fn paths(self, paths: &'static [&'static str]) -> OptionSpec {
         OptionSpec { paths, ..self }
+    }
+
+    pub const fn for_servers(self) -> OptionSpec {
+        OptionSpec { for_servers: true, ..self }
     }
 
     pub const fn beside_compat(self, default: &'static str) -> OptionSpec {
