@@ -53,8 +53,8 @@ fn every_faulty_experiment_is_refused_with_its_transcript_and_status_2() {
 fn help_is_as_it_was_reviewed() {
     let folder = manifest_dir().join("tests/cli");
     let names = [
-        "run", "plan", "tune", "report", "list", "fetch", "cache", "prepare", "bench", "check", "cleanup", "verify",
-        "selftest", "advise",
+        "run", "plan", "tune", "report", "list", "fetch", "host", "cache", "prepare", "bench", "check", "cleanup",
+        "verify", "selftest", "advise",
     ];
     let commands = std::iter::once(Vec::new()).chain(names.map(|name| vec![name]));
     let mut differences = Vec::new();

@@ -541,6 +541,17 @@ pub struct HostRecord {
     pub not_visible: Vec<String>,
 }
 
+/// Names of facts that the hardware and system block prints.
+impl HostRecord {
+    pub const DISTRIBUTION: &str = "distribution";
+    pub const MACHINE: &str = "machine";
+    pub const CPUS: &str = "sockets, cores, threads";
+    pub const CACHES: &str = "CPU caches";
+    pub const DISK: &str = "disk";
+    pub const IO_SCHEDULER: &str = "I/O scheduler";
+    pub const MOUNT_OPTIONS: &str = "mount options";
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientRecord {
     /// Event-loop threads of the load generator.
