@@ -380,11 +380,12 @@ impl Scope<'_> {
 
     /// How long a trial measures; of passes, how long the baseline's take.
     fn measured_s(&self) -> f64 {
-        if !self.is_pass() {
-            return self.plan.method.duration_s;
-        }
         let points = self.records.points(self.workload);
-        self.records.mean(self.workload, &points, &self.plan.baseline, SECONDS).unwrap_or(0.0)
+        let mean = |metric: &str| self.records.mean(self.workload, &points, &self.plan.baseline, metric);
+        if self.is_pass() {
+            return mean(SECONDS).unwrap_or(0.0);
+        }
+        mean(TrialRecord::INTERVAL).unwrap_or(self.plan.method.duration_s)
     }
 
     /// A generator at its limit hides how fast a server is. The slower side may still be called

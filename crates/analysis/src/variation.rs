@@ -162,7 +162,7 @@ impl Pairs<'_> {
     fn seconds(&self, trial: &TrialRecord) -> Option<Vec<f64>> {
         let series = self.series.get(&trial.trial)?;
         let column = series.columns.iter().position(|name| name == SERIES_COLUMN)?;
-        let whole = self.plan.method.duration_s.floor() as usize;
+        let whole = trial.interval_s(&self.plan.method).floor() as usize;
         series.rows.iter().take(whole).map(|row| row.get(column).copied()).collect()
     }
 

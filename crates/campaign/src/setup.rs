@@ -355,7 +355,7 @@ impl<'a> Setup<'a> {
             clients: choice.clients_at(&planned.point),
             clients_max: self.experiment.clients_max(),
             conditions,
-            interval: Interval::of(workload.as_ref(), &conditions, warmup),
+            interval: Interval::of(workload.as_ref(), &conditions, warmup, choice.events),
             transport: self.experiment.transport,
             isolation: choice.isolation,
             rate: choice.rate_at(&planned.point),

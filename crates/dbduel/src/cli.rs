@@ -68,6 +68,8 @@ pub enum Command {
     Cleanup(WordsArgs),
     /// List engines, workloads, observers, report formats and stored runs
     List(ListArgs),
+    /// Print this host's hardware and system, as reports have it
+    Host(HostArgs),
     /// Provision servers ahead of time
     Fetch(FetchArgs),
     /// Show what is in the cache, with sizes, or clear it
@@ -463,6 +465,13 @@ pub struct ListArgs {
     /// Print the list as JSON instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct HostArgs {
+    /// Print it in this format: markdown to paste, json for programs
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(report::hardware::FORMATS))]
+    pub format: String,
 }
 
 #[derive(Debug, Args)]

@@ -48,6 +48,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Check(args) => bench::command(Verb::Check, &args.words),
         Command::Cleanup(args) => bench::command(Verb::Cleanup, &args.words),
         Command::List(args) => lists::list(args),
+        Command::Host(args) => lists::host(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),
         Command::Advise(args) => advise::advise(args),

@@ -30,6 +30,8 @@ const SHIPPED: &[(&str, &str)] = shipped![
     "shootout-tuned.toml",
     "sql-bench-5.5-5.6-ps-off-mariadb.toml",
     "sqlite-synchronous.toml",
+    "threads-5.0-5.5.toml",
+    "threads-5.5-5.6.toml",
     "tpcc-mysql-vs-postgresql-warehouses.toml",
     "tpcc-procedures-vs-rows.toml",
 ];

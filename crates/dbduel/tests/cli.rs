@@ -59,6 +59,7 @@ fn help_is_as_it_was_reviewed() {
         "report",
         "list",
         "fetch",
+        "host",
         "cache",
         "prepare",
         "bench",

@@ -71,7 +71,7 @@ pub use snapshot::{
     Snapshot, apply_page_cache, copy_tree, expect_clones, find_snapshot, resident_fraction, save_snapshot,
     snapshot_key, sound_snapshot, template,
 };
-pub use storage::storage_of;
+pub use storage::{mount_options, storage_of};
 pub use user_server::UserServer;
 pub use volume::Volume;
 pub use waits::Waits;

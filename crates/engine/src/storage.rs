@@ -33,6 +33,18 @@ pub fn storage_of(folder: &Path) -> Option<Storage> {
     })
 }
 
+/// How the file system below `folder` is mounted: `rw,relatime,discard`. Sorted, because their order means nothing.
+pub fn mount_options(folder: &Path) -> Option<String> {
+    let mount = mount_of(folder)?;
+    let all = mount.mount_options.into_iter().chain(mount.super_options);
+    let option = |(name, value): (String, Option<String>)| match value {
+        Some(value) => format!("{name}={value}"),
+        None => name,
+    };
+    let options: std::collections::BTreeSet<String> = all.map(option).collect();
+    Some(options.into_iter().collect::<Vec<_>>().join(","))
+}
+
 /// What a commit promises in `folder`, when it promises `by_settings` on a disk: `D3` … `D0`.
 pub fn class_in(folder: &Path, by_settings: &'static str) -> &'static str {
     if lost_in_a_crash(folder, DEPTH_MAX).is_some() { weaker_class(by_settings, IN_MEMORY_CLASS) } else { by_settings }

@@ -67,6 +67,12 @@ fn against_duet(experiment: &Experiment) -> Vec<Reason> {
     if experiment.sweep.as_ref().is_some_and(|sweep| sweep.variable == CORES) {
         refuse("a sweep of `cores` claims what a server does alone on them".into(), "take `duet` or the sweep out");
     }
+    if let Some(counted) = experiment.workloads.iter().find(|workload| workload.events.is_some()) {
+        refuse(
+            format!("a trial of `{}` ends by its transactions, and the slower one would end alone", counted.label),
+            "take `duet` out, or `events`",
+        );
+    }
     if let Some(pass) = experiment.workloads.iter().find(|workload| workload.one_pass) {
         refuse(
             format!("a trial of `{}` is one pass, and the slower one would end alone", pass.label),

@@ -171,6 +171,13 @@ pub const WORKLOAD_KEYS: &[Key] = &[
         "open loop: transactions arrive at this rate, whatever the server does; response time counts from when each was due",
     ),
     key("arrivals", "`poisson` or `constant`", "", "how the arrivals of `rate` are spaced"),
+    key(
+        "events",
+        "whole number",
+        "none: a trial takes `duration`",
+        "a trial ends when so many transactions have ended, or after `duration`, whichever comes first; throughput is of the time until the last of them",
+    ),
+    key("max_requests", "whole number", "none", "`events` by its name in sysbench 0.4"),
     key("data_seed", "whole number", "", "seed of the rows; another one loads other data"),
     key(CLIENTS, "whole number", "", "number of clients, where no sweep varies it"),
 ];

@@ -144,6 +144,8 @@ pub struct WorkloadChoice {
     pub rate: Option<u64>,
     /// How the gaps between arrivals are drawn.
     pub arrivals: Interarrival,
+    /// Ends a trial before its time, when so many transactions have ended.
+    pub events: Option<u64>,
     /// What the rows of its tables are drawn from. Another order of trials needs no other data, so it is not the
     /// seed of the experiment.
     pub data_seed: u64,

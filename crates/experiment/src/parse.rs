@@ -395,6 +395,29 @@ pub mod tests {
         sweep.clients = [1, 4, 16, 64]\nmethod.duration = \"90s\"\n";
 
     #[test]
+    fn a_number_of_transactions_ends_a_trial_under_either_of_its_names() {
+        let with = |keys: &str| {
+            let workload = format!("[workload]\nname = \"oltp_read_write\"\n{keys}");
+            let contenders = "contender = [{ engine = \"mysql@5.5.9\" }, { engine = \"mysql@5.6.24\" }]\n";
+            parse(&format!("{contenders}{workload}"))
+        };
+        let events = |keys: &str| with(keys).unwrap().workloads[0].events;
+        assert_eq!(
+            (events("events = 30_000\n"), events("max_requests = 30_000\n"), events("")),
+            (Some(30_000), Some(30_000), None)
+        );
+        let refused = |keys: &str, expected: &str| {
+            let mistakes = with(keys).unwrap_err().to_string();
+            assert!(mistakes.contains(expected), "{mistakes}");
+        };
+        refused("events = 1\nmax_requests = 1\n", "are the same option");
+        refused("events = 0\n", "`events`");
+        refused("events = 1\n[method]\nduet = true\n", "would end alone");
+        let pass = "contender = [{ engine = \"mysql@5.5.9\" }, { engine = \"mysql@5.6.24\" }]\n[workload]\nname = \"sql-bench\"\nevents = 5\n";
+        assert!(parse(pass).unwrap_err().to_string().contains("has no use"));
+    }
+
+    #[test]
     fn the_short_form_takes_everything_else_from_the_defaults() {
         let experiment = parsed(SHORT);
         assert_eq!((experiment.name.as_str(), experiment.baseline.as_str()), ("x", "mysql@5.7.29"));

@@ -156,6 +156,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         one_pass: workload.one_pass,
         isolation: workload.isolation.map(|level| level.as_str().to_owned()),
         rate: workload.rate,
+        events: workload.events,
         arrivals: (workload.rate.is_some() || swept(RATE)).then(|| arrivals_text(workload.arrivals).to_owned()),
         data_seed: workload.data_seed,
         clients: workload.clients,

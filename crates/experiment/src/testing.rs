@@ -144,6 +144,7 @@ fn workload(label: &str) -> WorkloadChoice {
         one_pass: false,
         isolation: None,
         rate: None,
+        events: None,
         arrivals: Interarrival::default(),
         data_seed: 1,
         keeps_its_size: true,

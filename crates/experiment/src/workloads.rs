@@ -30,6 +30,9 @@ const MOST_CLIENTS: u64 = 10_000;
 const MOST_CORES: u64 = 4096;
 /// Arrivals a second.
 const MOST_RATE: u64 = 10_000_000;
+/// The key that ends a trial by its transactions, and what sysbench 0.4 called it.
+const EVENTS: [&str; 2] = ["events", "max_requests"];
+const MOST_EVENTS: u64 = 1_000_000_000_000;
 const MOST_POINTS: usize = 200;
 
 /// Whether every workload has the key; the rest are the workload's own options.
@@ -109,6 +112,7 @@ fn read_short_form(
         keeps_its_size: needs.keeps_its_size,
         isolation: None,
         rate: None,
+        events: None,
         arrivals: usual.arrivals,
         data_seed: usual.data_seed,
         clients: needs.clients.unwrap_or(usual.clients),
@@ -158,6 +162,7 @@ fn read_workload<'a>(
         keeps_its_size: needs.keeps_its_size,
         isolation: read_isolation(reader, section, contenders),
         rate,
+        events: read_events(reader, section, &needs),
         arrivals: read_arrivals(reader, section).unwrap_or(usual.arrivals),
         data_seed: read_data_seed(reader, section).unwrap_or(usual.data_seed),
         clients: given.or(needs.clients).unwrap_or(usual.clients),
@@ -222,13 +227,32 @@ fn read_isolation<'a>(reader: &mut Reader<'a>, section: &Section<'a>, contenders
 fn read_clients<'a>(reader: &mut Reader<'a>, section: &Section<'a>, specs: &[OptionSpec]) -> Option<u32> {
     let aliases = specs.iter().find(|spec| spec.name == CLIENTS).map_or(&[][..], |spec| spec.aliases);
     let names = std::iter::once(CLIENTS).chain(aliases.iter().copied());
+    let key = one_of(reader, section, names)?;
+    reader.whole(section, key, 1..=MOST_CLIENTS).map(|clients| clients as u32)
+}
+
+/// The key `events`, or what sysbench 0.4 called it; a pass ends by itself.
+fn read_events<'a>(reader: &mut Reader<'a>, section: &Section<'a>, needs: &Needs) -> Option<u64> {
+    let key = one_of(reader, section, EVENTS.into_iter())?;
+    if needs.one_pass {
+        refuse_rests(reader, section, key, needs, true);
+    }
+    reader.whole(section, key, 1..=MOST_EVENTS)
+}
+
+/// The key of these that the file has.
+fn one_of<'a, 'n>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    names: impl Iterator<Item = &'n str>,
+) -> Option<&'n str> {
     let mut given = names.filter(|name| section.value(name).is_some());
     let key = given.next()?;
     if let Some(other) = given.next() {
         let span = section.value(other).map_or(section.span.clone(), Value::span);
         reader.reject(&span, format!("`{other}` and `{key}` are the same option"), "keep one of them");
     }
-    reader.whole(section, key, 1..=MOST_CLIENTS).map(|clients| clients as u32)
+    Some(key)
 }
 
 /// The options as the workload gets them: a given number of clients is one where it has the key.

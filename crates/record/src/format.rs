@@ -111,6 +111,9 @@ pub struct WorkloadRecord {
     /// Arrivals a second in an open loop; absent where the sweep varies them, and in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u64>,
+    /// A trial ends when so many transactions have ended, if its time is not up before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<u64>,
     /// `poisson` or `constant`, in an open loop only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<String>,
@@ -366,6 +369,14 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
+    /// The metric of a trial that its transactions may end before its time.
+    pub const INTERVAL: &str = "interval_s";
+
+    /// How long its measured part took.
+    pub fn interval_s(&self, method: &MethodRecord) -> f64 {
+        self.metrics.get(TrialRecord::INTERVAL).copied().unwrap_or(method.duration_s)
+    }
+
     /// How long it took by the monotonic times of its steps: the wall clock may be set while it runs.
     pub fn seconds(&self) -> f64 {
         self.steps.iter().map(|(_, seconds)| seconds).sum()
@@ -539,6 +550,17 @@ pub struct HostRecord {
     /// What cannot be seen here, by name; it is never reported as zero.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_visible: Vec<String>,
+}
+
+/// Names of facts that the hardware and system block prints.
+impl HostRecord {
+    pub const DISTRIBUTION: &str = "distribution";
+    pub const MACHINE: &str = "machine";
+    pub const CPUS: &str = "sockets, cores, threads";
+    pub const CACHES: &str = "CPU caches";
+    pub const DISK: &str = "disk";
+    pub const IO_SCHEDULER: &str = "I/O scheduler";
+    pub const MOUNT_OPTIONS: &str = "mount options";
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -81,6 +81,7 @@ pub const METRICS: &[Described] = &[
     ),
     described("occupancy", "", "share of the time in which clients had a statement under way"),
     described("busy_clients", "", "throughput times mean response time: clients that worked"),
+    described("interval_s", "s", "length of the measured part, where a number of transactions may end it"),
     described("drain_s", "s", "time from the end of the interval to the last answer"),
     described(
         "cpu_us_per_tx",

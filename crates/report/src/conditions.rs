@@ -11,8 +11,8 @@ use record::format::{
     AaRecord, CheckRecord, DecisionKind, DecisionRecord, HostRecord, PilotRecord, RunRecord, TrialRecord, point_text,
 };
 
-use super::Evidence;
 use super::wording::{against_nothing, count, duration, number, percent};
+use super::{Evidence, hardware};
 
 /// The generator and what was checked of it.
 pub fn generator(run: &RunRecord, tally: &Tally) -> String {
@@ -132,9 +132,10 @@ pub fn twins(run: &RunRecord) -> Vec<String> {
     run.twins.iter().map(line).collect()
 }
 
-/// What else may matter of the host and does not change: `governor: performance`.
+/// What may matter of the host beside its hardware and does not change: `governor: performance`.
 pub fn facts(host: &HostRecord) -> Vec<String> {
-    host.facts.iter().map(|(name, value)| format!("{name}: {value}")).collect()
+    let is_other = |name: &str| !hardware::FACTS.contains(&name);
+    host.facts.iter().filter(|(name, _)| is_other(name)).map(|(name, value)| format!("{name}: {value}")).collect()
 }
 
 /// What nobody could see here; it is never told as zero.

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::{Evidence, Options, Report, wording};
 use analysis::{Cell, Kind};
-use record::format::{WorkloadRecord, point_text};
+use record::format::{TrialRecord, WorkloadRecord, point_text};
 
 /// How the old report and ours count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,14 +157,15 @@ impl Stored {
             return format!("{place}: no trial has figures\n\n");
         }
         let trials = wording::count(cell.trials_ok, "trial");
+        let interval_s = cell.metrics.get(TrialRecord::INTERVAL).map_or(method.duration_s, |one| one.mean);
         let figures = Figures {
             kinds: &cell.kinds,
-            measured_s: method.duration_s * cell.trials_ok as f64,
+            measured_s: interval_s * cell.trials_ok as f64,
             ramp_up_s: method.warmup_s,
             never_ran: cell.metrics.get("transactions.skipped").map_or(0.0, |one| one.mean * one.trials as f64),
         };
         let clients = wording::count(clients as usize, "client");
-        let heading = format!("{place}: {clients}, {trials} of {} s together\n", method.duration_s);
+        let heading = format!("{place}: {clients}, {trials} of {} s together\n", wording::number(interval_s));
         format!("{heading}{}\n", table(&figures, self.0))
     }
 }

@@ -10,6 +10,7 @@ mod conditions;
 mod csv;
 pub mod dbt2;
 mod document;
+pub mod hardware;
 pub mod history;
 pub mod json;
 mod junit;

@@ -112,6 +112,13 @@ pub fn option(record: &WorkloadRecord, name: &str) -> Option<String> {
     record.options.get(name).map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
+/// `30000 transactions of oltp or at most `: what may end trials before their time.
+fn events(plan: &PlanRecord) -> String {
+    let of = |workload: &WorkloadRecord| Some(format!("{} transactions of {}", workload.events?, workload.label));
+    let events: Vec<String> = plan.workloads.iter().filter_map(of).collect();
+    if events.is_empty() { String::new() } else { format!("{} or at most ", events.join(", ")) }
+}
+
 /// `method: preset quick …`, everything needed to know how this was measured.
 pub fn method(plan: &PlanRecord) -> String {
     let method = &plan.method;
@@ -121,7 +128,7 @@ pub fn method(plan: &PlanRecord) -> String {
     };
     let trial = match plan.is_all_passes() {
         true => "one pass a trial".to_owned(),
-        false => format!("{} s after {} s of warm-up", method.duration_s, method.warmup_s),
+        false => format!("{}{} s after {} s of warm-up", events(plan), method.duration_s, method.warmup_s),
     };
     let mut text = format!(
         "preset {} ({changed}), rule {}, stop {}, at most {}, {trial}, margin {}, page cache {}, {}, seed {}, plan {}",

@@ -1,6 +1,7 @@
 //! This machine: what it is, where the load generator sits on it, and who may measure now.
 
 mod facts;
+mod hardware;
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -31,7 +32,7 @@ pub fn describe(work: &Path) -> HostRecord {
             .map_or_else(|_| unseen(), |text| text.trim().to_owned()),
         storage: storage_of(work).map_or_else(unseen, |storage| storage.file_system),
         virtualisation: virtualisation(),
-        facts: facts::facts(work),
+        facts: facts::facts(work).into_iter().chain(hardware::facts(work)).collect(),
         not_visible: observe::not_visible(),
     }
 }

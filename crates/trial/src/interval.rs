@@ -12,21 +12,23 @@ pub struct Interval {
     pub warmup: Option<Duration>,
     /// None: until the clients are done.
     pub measured: Option<Duration>,
+    /// It ends before its time when so many transactions have ended.
+    pub events: Option<u64>,
 }
 
 impl Interval {
     /// The method's, behind a warm-up that a pilot may have chosen; a pass has no part that is
     /// not measured.
-    pub fn of(workload: &dyn Workload, conditions: &Conditions, warmup: Duration) -> Interval {
+    pub fn of(workload: &dyn Workload, conditions: &Conditions, warmup: Duration, events: Option<u64>) -> Interval {
         match workload.is_one_pass() {
-            true => Interval { warmup: None, measured: None },
-            false => Interval { warmup: Some(warmup), measured: Some(conditions.duration) },
+            true => Interval { warmup: None, measured: None, events: None },
+            false => Interval { warmup: Some(warmup), measured: Some(conditions.duration), events },
         }
     }
 
     /// Of a pilot every second is wanted: how long a server warms up is what it is for.
     pub fn of_pilot(duration: Duration) -> Interval {
-        Interval { warmup: None, measured: Some(duration) }
+        Interval { warmup: None, measured: Some(duration), events: None }
     }
 
     pub(super) fn warm_up(&self, load: &mut Load, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {

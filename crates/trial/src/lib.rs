@@ -340,6 +340,7 @@ fn load_options(trial: &Trial, server: &RunningServer) -> LoadOptions {
         data_seed: trial.data_seed,
         rate: trial.rate,
         interval_max: trial.interval.measured.unwrap_or_default(),
+        transactions_max: trial.interval.events,
         drain_max: DRAIN_MAX,
         windows: (!trial.workload.is_one_pass()).then_some(latency::WINDOW),
         gauge: server_gauge(&server.subject()),
@@ -490,6 +491,9 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
     let mut metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
     if trial.rate.is_none() {
         metrics.extend(latency::corrected(tally));
+    }
+    if trial.interval.events.is_some() {
+        metrics.insert(TrialRecord::INTERVAL.to_owned(), tally.interval_ns as f64 / 1e9);
     }
     if !in_process {
         metrics.extend(generator_limit::metrics(tally));

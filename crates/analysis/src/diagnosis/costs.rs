@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use record::format::{Status, TrialRecord};
+use record::format::{MethodRecord, Status, TrialRecord};
 
 use super::super::comparison::{is_bound, is_noisy};
 use super::super::{Conditions, headroom};
@@ -104,7 +104,7 @@ pub fn all() -> impl Iterator<Item = &'static str> {
 pub fn priced<'a>(
     trials: Cow<'a, [TrialRecord]>,
     circumstances: &Conditions,
-    duration_s: f64,
+    method: &MethodRecord,
     cores: u32,
 ) -> Cow<'a, [TrialRecord]> {
     let mut trials = trials.into_owned();
@@ -114,7 +114,7 @@ pub fn priced<'a>(
         let flags = [(BOUND, is_bound(trial) || doubled), (DISTURBED, is_noisy(trial))]
             .map(|(name, flag)| (name, f64::from(flag)));
         let derived = [
-            (CPU_USE, cpu_use(trial, duration_s, cores)),
+            (CPU_USE, cpu_use(trial, trial.interval_s(method), cores)),
             (SYSTEM_SHARE, share(trial, "server_cpu_system_s", "server_cpu_user_s")),
             (MISS_SHARE, miss_share(trial)),
             (HOST_TAKEN, host_taken(trial)),

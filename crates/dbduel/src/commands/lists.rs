@@ -1,4 +1,4 @@
-//! `dbduel list`, `fetch` and `cache`: what there is, and what lies here already.
+//! `dbduel list`, `host`, `fetch` and `cache`: what there is, and what lies here already.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{Failure, note, print};
+use super::{Failure, note, print, print_report};
 use crate::KNOWN;
-use crate::cli::{CacheAction, CacheArgs, FetchArgs, ListArgs, Listed, exit};
+use crate::cli::{CacheAction, CacheArgs, FetchArgs, HostArgs, ListArgs, Listed, exit};
 use engine::{self, Cache};
 use experiment::{Origin, VersionRequest, quantity};
 use record::RunDir;
@@ -172,6 +172,13 @@ pub fn named(name: &str) -> Result<engine::Resolved> {
         Some(series) => VersionRequest::Series(series.trim_end_matches(".*").to_owned()),
     };
     KNOWN.engines.resolve(kind, &request, &Origin::Managed)
+}
+
+/// `dbduel host`: this machine, with the disk on which servers keep their data.
+pub fn host(args: &HostArgs) -> Result<u8, Failure> {
+    let host = trial::host::describe(Cache::open()?.root());
+    print_report(&report::hardware::write(&host, &args.format, terminal::width())?)?;
+    Ok(exit::DONE)
 }
 
 pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {

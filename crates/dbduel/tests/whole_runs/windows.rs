@@ -73,3 +73,21 @@ fn the_windows_of_a_servers_trial_add_up_and_its_way_is_not_the_limit() {
         assert!((0.0..0.7).contains(&figure("client_path_share")), "{}", trial["metrics"]);
     }
 }
+
+#[test]
+fn a_trial_ends_with_its_last_transaction_and_its_rate_is_of_that_time() {
+    let place = Place::new();
+    let experiment =
+        experiment(r#"engine = "sqlite""#).replace("6s", "60s").replace("clients = 2", "clients = 2, events = 500");
+    place.write("try.toml", &experiment);
+    place.expect(0, &["run", "try.toml"]);
+    for trial in place.trials() {
+        let figure = |name: &str| trial["metrics"][name].as_f64().unwrap();
+        assert_eq!(figure("transactions.committed"), 500.0);
+        assert!(figure("interval_s") < 60.0, "{trial}");
+        assert!((figure("tps") * figure("interval_s") - 500.0).abs() < 1e-6, "{trial}");
+    }
+    let whole = place.whole_report("last");
+    assert!(whole.contains("500 transactions of oltp_point_select or at most 60 s"), "{whole}");
+    place.expect(0, &["verify", "last"]);
+}

@@ -171,6 +171,11 @@ fn arrangement(plan: &PlanRecord) -> Vec<String> {
     clones.into_iter().chain(walked).chain(method.duet.then_some(duet)).collect()
 }
 
+/// What may end a trial of a workload before its time.
+fn events_text(workload: &WorkloadRecord) -> Option<String> {
+    Some(format!("; a trial of {} ends after {} transactions", workload.label, workload.events?))
+}
+
 /// What one trial does with its time.
 fn trial_text(plan: &PlanRecord) -> String {
     let method = &plan.method;
@@ -178,7 +183,10 @@ fn trial_text(plan: &PlanRecord) -> String {
         Some(pilot_s) => format!("as long as pilots of {pilot_s} s show, at least {} s,", method.warmup_s),
         None => format!("{} s", method.warmup_s),
     };
-    let timed = format!("each trial warms up {warm_up} and measures {} s", method.duration_s);
+    let events: Vec<String> = plan.workloads.iter().filter_map(events_text).collect();
+    let at_most = if events.is_empty() { "" } else { "at most " };
+    let timed =
+        format!("each trial warms up {warm_up} and measures {at_most}{} s{}", method.duration_s, events.concat());
     let passes: Vec<&str> =
         plan.workloads.iter().filter(|workload| workload.one_pass).map(|workload| workload.label.as_str()).collect();
     match passes.as_slice() {

@@ -68,7 +68,7 @@ fn chart(chart: &Chart) -> String {
     }
 }
 
-fn table(table: &Table) -> String {
+pub fn table(table: &Table) -> String {
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let heading = line(table.columns.iter().map(|column| prose(&column.title)).collect());
     let side = |kind: ColumnKind| if kind == ColumnKind::Number { "--:" } else { "---" }.to_owned();

@@ -344,6 +344,9 @@ fn how(evidence: &Evidence) -> String {
     let (tally, host) = (&evidence.conclusions.tally, &evidence.run.host);
     let trial = match evidence.plan.is_all_passes() {
         true => "one pass a trial".to_owned(),
+        false if evidence.plan.workloads.iter().any(|workload| workload.events.is_some()) => {
+            format!("at most {} s a trial", evidence.plan.method.duration_s)
+        }
         false => format!("{} s a trial", evidence.plan.method.duration_s),
     };
     let place = match evidence.conclusions.workloads.as_slice() {

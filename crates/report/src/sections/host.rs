@@ -4,7 +4,7 @@ use analysis::{Watched, watched};
 
 use super::{Topic, stopped};
 use crate::document::{Block, Column, Section, Table};
-use crate::{Evidence, conditions, wording};
+use crate::{Evidence, conditions, hardware, wording};
 
 pub struct Host;
 
@@ -15,15 +15,7 @@ impl Topic for Host {
         let not_visible = conditions::not_visible(host).map(|names| format!("Not visible here: {names}"));
         let flags =
             wording::flags(&evidence.conclusions).map(|flags| format!("Trials with flags of the host: {flags}"));
-        let mut body = vec![Block::para(format!(
-            "{}, {}, {:.1} GiB, {}, {}, {}.",
-            host.cpu_model,
-            wording::count(host.cores as usize, "core"),
-            host.memory_bytes as f64 / (1u64 << 30) as f64,
-            host.kernel,
-            host.storage,
-            host.virtualisation
-        ))];
+        let mut body = vec![Block::Table(hardware::block(host, Some(evidence)))];
         let facts = (!facts.is_empty()).then(|| facts.join("; "));
         body.extend(Block::list(stopped(facts.into_iter().chain(flags).chain(not_visible).collect())));
         body.extend(Block::table(seen(evidence, false)).map(|table| Block::OnPage(vec![table])));

@@ -54,7 +54,7 @@ impl Stored {
             let why = failure.map_or("no reason is stored".to_owned(), |it| format!("{}: {}", it.step, it.message));
             return format!("FAILED at {why}\n\n");
         }
-        self.0.block(&figures(trial, evidence.plan.method.duration_s))
+        self.0.block(&figures(trial, trial.interval_s(&evidence.plan.method)))
     }
 }
 

@@ -8,6 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use procfs::Current;
+use record::format::HostRecord;
 
 /// By name, for a reader.
 pub fn facts(work: &Path) -> BTreeMap<String, String> {
@@ -19,7 +20,7 @@ pub fn facts(work: &Path) -> BTreeMap<String, String> {
         ("NUMA nodes", numa_nodes()),
         ("transparent huge pages", read("/sys/kernel/mm/transparent_hugepage/enabled").map(|text| chosen(&text))),
         ("clock source", read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        ("I/O scheduler", io_scheduler(work)),
+        (HostRecord::IO_SCHEDULER, io_scheduler(work)),
         ("swap", procfs::Meminfo::current().ok().map(|memory| swap(memory.swap_total))),
         ("isolated CPUs", cpu("isolated").map(|list| if list.is_empty() { "none".to_owned() } else { list })),
         ("mitigations", mitigations()),
@@ -28,7 +29,7 @@ pub fn facts(work: &Path) -> BTreeMap<String, String> {
     facts.into_iter().filter_map(|(name, fact)| Some((name.to_owned(), fact?))).collect()
 }
 
-fn read(path: &str) -> Option<String> {
+pub fn read(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
@@ -57,10 +58,14 @@ fn numa_nodes() -> Option<String> {
 
 /// Of the disk under the folder, or of the disk that its partition belongs to.
 fn io_scheduler(folder: &Path) -> Option<String> {
+    Some(chosen(&read(&format!("{}/queue/scheduler", disk_of(folder)?))?))
+}
+
+/// The folder in /sys of the disk under `folder`.
+pub fn disk_of(folder: &Path) -> Option<String> {
     let device = fs::metadata(folder).ok()?.dev();
     let block = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
-    let text = read(&format!("{block}/queue/scheduler")).or_else(|| read(&format!("{block}/../queue/scheduler")))?;
-    Some(chosen(&text))
+    [block.clone(), format!("{block}/..")].into_iter().find(|disk| Path::new(disk).join("queue").is_dir())
 }
 
 fn swap(bytes: u64) -> String {

@@ -117,7 +117,7 @@ fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bo
     // The interval ends at the first reading of the clock after its time, and before its step does.
     let measured_s = committed / tps;
     let step_s = trial.steps.iter().find(|(name, _)| name == "measure").map_or(f64::INFINITY, |(_, seconds)| *seconds);
-    let least_s = evidence.plan.method.duration_s;
+    let least_s = trial.interval_s(&evidence.plan.method);
     if *tps > 0.0 && !(least_s * (1.0 - ROUNDING)..=step_s * (1.0 + ROUNDING)).contains(&measured_s) {
         findings.differs(format!(
             "trial {}: {committed} committed at {tps} a second are {measured_s} s, not between {least_s} and {step_s}",
