@@ -375,6 +375,8 @@ pub trait Commands {
     fn owner(&self, option: &str) -> Option<Owner>;
     /// Its options and their defaults, for a reader.
     fn help(&self) -> String;
+    /// What prints figures in a form of the program's own; None where it leaves that to dbduel.
+    fn reporter(&self, target: &Target, clients: u32, seed: u64) -> Result<Option<Box<dyn Reporter>>, Error>;
     /// Runs a command, with as many sessions as `clients` where it can use them; what it draws follows from `seed`.
     fn run(
         &self,
@@ -384,6 +386,22 @@ pub trait Commands {
         seed: u64,
         interrupted: &AtomicBool,
     ) -> Result<(), Error>;
+}
+
+/// Prints figures of a run as its program wants them, beside the load.
+pub trait Reporter {
+    /// Prints figures by sysbench's names, times in seconds; false where nothing was printed.
+    fn report(&mut self, part: Reported, figures: &[(&str, f64)]) -> Result<bool, Error>;
+    /// Ends what was printed of intervals.
+    fn end_intervals(&mut self) -> Result<(), Error>;
+}
+
+/// What figures are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    Interval,
+    /// The whole run, or what came since the last checkpoint.
+    Whole,
 }
 
 /// Whose an option is.

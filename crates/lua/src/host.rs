@@ -170,11 +170,41 @@ impl Host {
         names.chain(globals).filter_map(|name| self.command(&name).map(|(_, parallel)| (name, parallel))).collect()
     }
 
-    /// Names of `sysbench.hooks` that the script has set.
-    pub fn hooks(&self) -> Vec<String> {
+    /// One of `sysbench.hooks` that the script has set.
+    pub fn hook(&self, name: &str) -> Option<Function> {
         let hooks = || self.lua.globals().get::<Table>("sysbench")?.get::<Table>("hooks");
-        let Ok(hooks) = hooks() else { return Vec::new() };
-        hooks.pairs::<String, Value>().filter_map(|pair| pair.ok().map(|(name, _)| name)).collect()
+        hooks().and_then(|hooks| hooks.get(name)).ok()
+    }
+
+    /// Hands figures to a hook.
+    pub fn report(&self, hook: Function, figures: &[(&str, f64)]) -> Result<(), String> {
+        let table = self.lua.create_table_from(figures.iter().copied()).map_err(|error| wrong(&error))?;
+        let called: mlua::Result<(bool, Value)> =
+            self.host.get::<Function>("call").and_then(|call| call.call((hook, table)));
+        match called.map_err(|error| wrong(&error))? {
+            (true, _) => Ok(()),
+            (false, why) => Err(why.to_string().unwrap_or_default()),
+        }
+    }
+
+    /// Ends what hooks have begun to print.
+    pub fn end_reports(&self) -> Result<(), String> {
+        let end = || self.host.get::<Function>("end_reports")?.call::<()>(());
+        end().map_err(|error| wrong(&error))
+    }
+
+    /// Has the script check the values that were given to its options.
+    pub fn check_options(&self, values: &Values, is_given: impl Fn(&str) -> bool) -> Result<(), String> {
+        let Some(options) = self.declared()? else { return Ok(()) };
+        for pair in options.pairs::<String, Table>().filter_map(Result::ok) {
+            let (name, check) = (pair.0.replace('-', "_"), pair.1.get::<Option<Function>>(4));
+            let (true, Ok(Some(check)), Some(value)) = (is_given(&name), check, values.get(&name)) else { continue };
+            let called = || self.host.get::<Function>("check")?.call::<bool>((check, name.as_str(), value.to_string()));
+            if !called().map_err(|error| wrong(&error))? {
+                return Err(format!("Invalid value for the '{name}' option: '{value}'"));
+            }
+        }
+        Ok(())
     }
 
     /// Calls a function of the script outside of events; its statements block.
@@ -407,6 +437,20 @@ fn add_sql(lua: &Lua, host: &Table, held: &Held) -> mlua::Result<()> {
         Ok((errno, state, message))
     };
     host.set("reconnect", lua.create_function(reconnect)?)?;
+    let known = held.clone();
+    let count = move |_: &Lua, counter: i64| {
+        let counted = &mut known.session()?.borrow_mut().counted;
+        match counter {
+            0 => counted.other += 1,
+            1 => counted.reads += 1,
+            2 => counted.writes += 1,
+            4 => counted.retries += 1,
+            5 => counted.reconnects += 1,
+            _ => return Err(mlua::Error::runtime(format!("sb_counter_inc: dbduel keeps no counter {counter}"))),
+        }
+        Ok(())
+    };
+    host.set("count", lua.create_function(count)?)?;
     let known = held.clone();
     let loaded = move |_: &Lua, text: LuaString| {
         let text = text.to_string_lossy();
