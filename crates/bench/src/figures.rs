@@ -234,6 +234,7 @@ pub fn report(
         metrics.extend(more_metrics(tally));
     }
     let mut remarks = trial::remarks(&tally.programs);
+    remarks.extend(trial::remarks_of_script(tally));
     remarks.extend(remarks_of_answers(workload, tally, tables));
     if is_busy_loop(request, workload) {
         remarks.extend(trial::latency::starved(tally));

@@ -139,8 +139,9 @@ impl Run<'_> {
             note(&format!("warning: {}: {why}", generator_limit::BOUND));
         }
         if layout.is_some() || request.format != Format::Text {
-            let remarks =
+            let mut remarks =
                 figures::remarks_of_answers(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
+            remarks.extend(trial::remarks_of_script(&self.measured.tally));
             remarks.iter().for_each(|(flag, why)| note(&format!("warning: {flag}: {why}")));
         }
         match layout {

@@ -659,6 +659,10 @@ pub struct Attempt {
     pub connect_ns: u64,
     /// Time behind the first try, when there was more than one.
     pub retry_ns: u64,
+    /// Time of a script's program that is neither its own work nor the database's: its memory's collector, and calls
+    /// that hold up the worker.
+    pub collected_ns: u64,
+    pub blocked_ns: u64,
     /// The code of the last error.
     pub last_error: Option<Code>,
     /// Which of the workload's kinds it is, where it has kinds.

@@ -67,6 +67,24 @@ end
 
 for _, name in ipairs({ "db_bind_result", "db_store_results" }) do _G[name] = refused(name) end
 
+-- Collects memory between events, where its time can be taken. What an event needs beyond four times as much as was
+-- held before it, Lua collects by itself.
+local collectgarbage, max = collectgarbage, math.max
+local due_kb, left_kb = 0, 0
+local function collect()
+   local held_kb = collectgarbage("count")
+   if held_kb < due_kb then return end
+   local began_ns = host.now_ns()
+   -- A step does twice the work of its size.
+   local is_over = collectgarbage("step", ceil(max(held_kb - left_kb, 16)))
+   left_kb = collectgarbage("count")
+   due_kb = is_over and 2 * left_kb or left_kb
+   collectgarbage("setpause", 400)
+   -- With -1 from here on, as the pause has it.
+   collectgarbage("restart", -1)
+   host.spent(host.now_ns() - began_ns, 0)
+end
+
 -- The coroutine of the events, and whether a thread_run of the script's own runs in it.
 local driven, own_run
 
@@ -149,6 +167,10 @@ function Statement:bind_create(kind, max)
       return setmetatable({ text = true, max = max, value = "" }, Param)
    end
    if not (is_whole[kind] or is_real[kind]) then error("Unsupported argument type: " .. tostring(kind), 2) end
+   if is_real[kind] then
+      local at = debug.getinfo(2, "Sl")
+      host.real_parameter(at.short_src .. ":" .. at.currentline)
+   end
    return setmetatable({ whole = is_whole[kind], value = 0 }, Param)
 end
 
@@ -345,6 +367,7 @@ function answered.sb_more_events()
    if running() ~= driven then error("sb_more_events belongs into thread_run", 2) end
    if has_stopped then
       has_stopped = false
+      collect()
       may_go_on = yield(ENDED, false) ~= false
    end
    return may_go_on
@@ -407,6 +430,29 @@ function answered.db_bind_param(statement, binds, count)
    return 0
 end
 
+-- Calls that hold up the worker, and every client on it, while no database works.
+local function blocking(run)
+   local function ended(began_ns, ...)
+      host.spent(0, host.now_ns() - began_ns)
+      return ...
+   end
+   return function(...)
+      if driven == nil then return run(...) end
+      return ended(host.now_ns(), run(...))
+   end
+end
+
+local is_blocking = { usleep = true, sleep = true, nanosleep = true, poll = true, select = true, system = true }
+os.execute, io.popen, io.open, io.read = blocking(os.execute), blocking(io.popen), blocking(io.open), blocking(io.read)
+local files = getmetatable(io.stdout).__index
+files.read, files.write, files.flush = blocking(files.read), blocking(files.write), blocking(files.flush)
+
+local load_library = ffi.load
+function ffi.load(name, ...)
+   host.library(tostring(name))
+   return load_library(name, ...)
+end
+
 local real = ffi.C
 local function of_libraries(name) return real[name] end
 
@@ -418,6 +464,7 @@ local function resolve(functions, name)
       if not there then error((found:gsub("^sysbench:%d+: ", ""):gsub("^.*(undefined symbol)", "%1")), 2) end
       -- Constants and variables are looked up each time.
       if type(found) ~= "cdata" or not tostring(ffi.typeof(found)):find("%(") then return found end
+      if is_blocking[name] then found = blocking(found) end
    end
    rawset(functions, name, found)
    return found
@@ -614,6 +661,7 @@ function host.drive(id)
    while true do
       local ok, result = pcall(event, id)
       if ok then
+         collect()
          yield(ENDED, result == true)
       elseif type(result) == "table" and result.errcode == RESTART_EVENT then
          yield(RESTARTED, not result.restarts)

@@ -13,6 +13,10 @@ use crate::host::{Host, Request, resume};
 use crate::random::Random;
 use crate::session::{Shared, perform, perform_blocking};
 
+/// Flags of trials.
+const RANDOM_WRAPS: &str = "script-random-wraps";
+const REAL_PARAMETER: &str = "script-real-parameter";
+
 pub struct LuaClient {
     number: u32,
     host: Host,
@@ -63,6 +67,18 @@ impl LuaClient {
         attempt.other += counted.other;
         attempt.reconnects += counted.reconnects;
         attempt.retries += counted.retries;
+        attempt.collected_ns += counted.collected_ns;
+        attempt.blocked_ns += counted.blocked_ns;
+    }
+
+    fn leave_remarks(&self) {
+        let places = [
+            (RANDOM_WRAPS, self.random.borrow_mut().wrapped_at.take()),
+            (REAL_PARAMETER, self.session.borrow_mut().real_parameter_at.take()),
+        ];
+        for (flag, place) in places {
+            place.into_iter().for_each(|place| self.recorder.borrow_mut().remark(flag, place));
+        }
     }
 
     /// A loop of the script's own is left as sysbench leaves it: there are no more events.
@@ -154,6 +170,7 @@ impl Client for LuaClient {
         self.leave_own_loop()?;
         let done = self.host.call_if_there("thread_done", self.number);
         self.take_counted(attempt);
+        self.leave_remarks();
         done?;
         self.whole.as_ref().map_or(Ok(()), |whole| whole.call_if_there("done", 0))
     }

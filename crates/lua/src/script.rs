@@ -46,6 +46,8 @@ pub struct LuaScript {
     commands: BTreeMap<String, bool>,
     has_event: bool,
     reads_rows: bool,
+    /// What it has loaded by `ffi.load` when it was executed.
+    libraries: Vec<String>,
     /// Of the script and all files that it loads.
     digest: String,
 }
@@ -126,6 +128,7 @@ impl LuaScript {
             commands: host.commands(),
             has_event: ["event", "thread_run"].iter().any(|name| host.function(name).is_some()),
             reads_rows,
+            libraries: host.libraries(),
             digest: digest.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect(),
             declares: options.is_some(),
             declared: options.unwrap_or_default(),
@@ -193,9 +196,11 @@ impl Workload for LuaScript {
         let options = self.values.iter().filter(|(name, _)| !apart.contains(&name.as_str()));
         let options = Sha256::digest(format!("{:?}", options.collect::<Vec<_>>()));
         let options: String = options[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let program = "the script is a program that runs with your rights, and it checks no answer".to_owned();
+        let libraries = self.libraries.iter().map(|name| format!("the script loads the library {name}"));
         WorkloadSpec {
             needs_answers: self.reads_rows,
-            notes: vec!["the script is a program that runs with your rights, and it checks no answer".to_owned()],
+            notes: std::iter::once(program).chain(libraries).collect(),
             ..WorkloadSpec::writing(format!("lua {} {options}", self.digest))
         }
     }

@@ -230,6 +230,30 @@ fn hooks_are_given_figures() {
 }
 
 #[test]
+fn time_outside_of_the_database_and_odd_arguments_are_kept() {
+    let event = with_connection(
+        "ffi.cdef('int usleep(unsigned int);')
+         function event()
+            sysbench.rand.uniform(5, 1)
+            sysbench.rand.default(1, 5)
+            if statement == nil then
+               statement = con:prepare('UPDATE t SET c = ?')
+               statement:bind_create(sysbench.sql.type.DOUBLE)
+            end
+            ffi.C.usleep(2000)
+            local garbage = {}
+            for at = 1, 2000 do garbage[at] = { at } end
+            assert(collectgarbage('count') < 16 * 1024, 'it is collected')
+         end",
+    );
+    let tally = ran(&event, &[], Dialect::MySql, 2, 200).unwrap();
+    assert!(tally.blocked_ns >= 200 * 2_000_000, "{} ns in usleep", tally.blocked_ns);
+    assert!(tally.collected_ns > 0);
+    assert_eq!(tally.script_remarks["script-random-wraps"], "t.lua:4: (5, 1)");
+    assert_eq!(tally.script_remarks["script-real-parameter"], "t.lua:8");
+}
+
+#[test]
 fn an_event_that_returns_true_ends_its_client_and_is_not_counted() {
     let event = "local n = 0; function event() n = n + 1; return n > 3 end";
     let tally = ran(event, &[], Dialect::MySql, 2, 1_000).unwrap();
