@@ -126,3 +126,25 @@ end
     assert!(printed.contains(expected), "{printed}");
     assert!(!printed.contains("SQL statistics"), "the hook prints instead:\n{printed}");
 }
+
+#[test]
+fn a_script_that_goes_wrong_leaves_a_record() {
+    let prepare = "local con = sysbench.sql.driver():connect() con:query('CREATE TABLE t (id INTEGER)')";
+    let event = |body: &str| format!("function event() {body} end function prepare() {prepare} end\n");
+    let cases = [
+        (event("error('boom')"), "my.lua:1: boom"),
+        (event("os.exit(3)"), "my.lua:1: os.exit(3) was called"),
+        (event("local x = string.rep('x', 2 ^ 30)"), "not enough memory"),
+    ];
+    for (script, expected) in cases {
+        let place = Place::new();
+        place.write("my.lua", &script);
+        place.write("try.toml", &experiment(CONTENDERS, "[{ path = \"my.lua\" }]", ""));
+        let output = place.dbduel(&["run", "try.toml", "--accept-noisy"]);
+        let trials = place.trials();
+        let messages: Vec<String> = trials.iter().map(|trial| trial["failure"]["message"].to_string()).collect();
+        assert!(trials.iter().all(|trial| trial["status"] == "failed"), "{script}: {trials:?}");
+        assert!(messages.iter().all(|message| message.contains(expected)), "{script}: {messages:?}");
+        assert!(!trials.is_empty(), "{script}: no record: {}", text(&output.stderr));
+    }
+}
