@@ -371,6 +371,7 @@ fn make(lua: &Lua, source: &Source, place: Place<'_>, held: &Held) -> mlua::Resu
     let printed = |_: &Lua, text: LuaString| terminal::print(&text.to_string_lossy()).map_err(mlua::Error::external);
     host.set("print", lua.create_function(printed)?)?;
     add_sql(lua, &host, held)?;
+    add_counters(lua, &host, held)?;
     add_random(lua, &host, held)?;
     lua.globals().get::<Table>("package")?.set("path", search_path(source))?;
     lua.load(API).set_name("=sysbench").call::<()>(&host)?;
@@ -447,41 +448,6 @@ fn add_sql(lua: &Lua, host: &Table, held: &Held) -> mlua::Result<()> {
     };
     host.set("reconnect", lua.create_function(reconnect)?)?;
     let known = held.clone();
-    let count = move |_: &Lua, counter: i64| {
-        let counted = &mut known.session()?.borrow_mut().counted;
-        match counter {
-            0 => counted.other += 1,
-            1 => counted.reads += 1,
-            2 => counted.writes += 1,
-            4 => counted.retries += 1,
-            5 => counted.reconnects += 1,
-            _ => return Err(mlua::Error::runtime(format!("sb_counter_inc: dbduel keeps no counter {counter}"))),
-        }
-        Ok(())
-    };
-    host.set("count", lua.create_function(count)?)?;
-    host.set("now_ns", lua.create_function(|_: &Lua, ()| Ok(load::monotonic_ns() as f64))?)?;
-    let known = held.clone();
-    let spent = move |_: &Lua, (collected_ns, blocked_ns): (f64, f64)| {
-        let counted = &mut known.session()?.borrow_mut().counted;
-        counted.collected_ns += collected_ns as u64;
-        counted.blocked_ns += blocked_ns as u64;
-        Ok(())
-    };
-    host.set("spent", lua.create_function(spent)?)?;
-    let known = held.clone();
-    let real_parameter = move |_: &Lua, place: String| {
-        known.session()?.borrow_mut().real_parameter_at.get_or_insert(place);
-        Ok(())
-    };
-    host.set("real_parameter", lua.create_function(real_parameter)?)?;
-    let known = held.clone();
-    let library = move |_: &Lua, name: String| {
-        known.libraries.borrow_mut().insert(name);
-        Ok(())
-    };
-    host.set("library", lua.create_function(library)?)?;
-    let known = held.clone();
     let loaded = move |_: &Lua, text: LuaString| {
         let text = text.to_string_lossy();
         if let Some(session) = &known.session {
@@ -515,6 +481,45 @@ fn note_wrapping(lua: &Lua, random: &mut Random, low: f64, high: f64) {
     };
     let place = (1..4).filter_map(place).find(|place| !place.starts_with("sysbench:"));
     random.wrapped_at = Some(format!("{}: ({low}, {high})", place.unwrap_or_default()));
+}
+
+/// What is counted and noted beside statements.
+fn add_counters(lua: &Lua, host: &Table, held: &Held) -> mlua::Result<()> {
+    let known = held.clone();
+    let count = move |_: &Lua, counter: i64| {
+        let counted = &mut known.session()?.borrow_mut().counted;
+        match counter {
+            0 => counted.other += 1,
+            1 => counted.reads += 1,
+            2 => counted.writes += 1,
+            4 => counted.retries += 1,
+            5 => counted.reconnects += 1,
+            _ => return Err(mlua::Error::runtime(format!("sb_counter_inc: dbduel keeps no counter {counter}"))),
+        }
+        Ok(())
+    };
+    host.set("count", lua.create_function(count)?)?;
+    host.set("now_ns", lua.create_function(|_: &Lua, ()| Ok(load::monotonic_ns() as f64))?)?;
+    let known = held.clone();
+    let spent = move |_: &Lua, (collected_ns, blocked_ns): (f64, f64)| {
+        let counted = &mut known.session()?.borrow_mut().counted;
+        counted.collected_ns += collected_ns as u64;
+        counted.blocked_ns += blocked_ns as u64;
+        Ok(())
+    };
+    host.set("spent", lua.create_function(spent)?)?;
+    let known = held.clone();
+    let real_parameter = move |_: &Lua, place: String| {
+        known.session()?.borrow_mut().real_parameter_at.get_or_insert(place);
+        Ok(())
+    };
+    host.set("real_parameter", lua.create_function(real_parameter)?)?;
+    let known = held.clone();
+    let library = move |_: &Lua, name: String| {
+        known.libraries.borrow_mut().insert(name);
+        Ok(())
+    };
+    host.set("library", lua.create_function(library)?)
 }
 
 fn add_random(lua: &Lua, host: &Table, held: &Held) -> mlua::Result<()> {
