@@ -11,7 +11,7 @@ use super::live::Mark;
 use super::tables::Tables;
 use crate::command_line::{Compat, Reconnect, Request};
 use crate::report::{BenchReport, Times, WRONG_ANSWERS};
-use ::report::sysbench::{Buckets, Fairness, Figures, Heading, Latency, Percentile, Queries};
+use ::report::sysbench::{Buckets, Fairness, Figures, Heading, IntervalFigures, Latency, Percentile, Queries};
 use ::report::tpcc;
 use trial::observe::Readings;
 
@@ -86,6 +86,53 @@ pub fn part(request: &Request, from: &Mark, to: &Mark, extremes_ns: Option<(u64,
         partial: None,
         wrong: None,
     }
+}
+
+/// An interval by the names that sysbench's hooks know.
+pub fn of_interval(figures: &IntervalFigures) -> Vec<(&'static str, f64)> {
+    let mut named = vec![
+        ("threads_running", f64::from(figures.clients)),
+        ("time_interval", figures.interval_s),
+        ("time_total", figures.elapsed_s),
+        ("latency_pct", percentile_s(figures.percentile.as_ref())),
+        ("events", figures.transactions as f64),
+        ("reads", figures.reads as f64),
+        ("writes", figures.writes as f64),
+        ("other", figures.other as f64),
+        ("errors", figures.ignored_errors as f64),
+        ("reconnects", figures.reconnects as f64),
+    ];
+    if let Some((waiting, running)) = figures.queue {
+        named.extend([("queue_length", waiting as f64), ("concurrency", running as f64)]);
+    }
+    named
+}
+
+/// The same of a block, while so many clients run.
+pub fn of_block(figures: &Figures, running: u32) -> Vec<(&'static str, f64)> {
+    let queries = figures.queries.unwrap_or_default();
+    let seconds = |ms: Option<f64>| ms.unwrap_or(0.0) / 1e3;
+    let latency = &figures.latency;
+    vec![
+        ("threads_running", f64::from(running)),
+        ("time_interval", figures.interval_s),
+        ("time_total", figures.total_s),
+        ("latency_pct", percentile_s(figures.percentiles.first())),
+        ("events", figures.transactions as f64),
+        ("reads", queries.reads as f64),
+        ("writes", queries.writes as f64),
+        ("other", queries.other as f64),
+        ("errors", figures.ignored_errors as f64),
+        ("reconnects", figures.reconnects.unwrap_or(0) as f64),
+        ("latency_min", seconds(latency.min_ms)),
+        ("latency_max", seconds(latency.max_ms)),
+        ("latency_avg", seconds(latency.avg_ms)),
+        ("latency_sum", seconds(latency.sum_ms)),
+    ]
+}
+
+fn percentile_s(percentile: Option<&Percentile>) -> f64 {
+    percentile.and_then(|percentile| percentile.value_ms).unwrap_or(0.0) / 1e3
 }
 
 fn bucketed(latencies_ms: &[(f64, u64)], percents: &[f64]) -> Vec<Percentile> {
@@ -187,6 +234,7 @@ pub fn report(
         metrics.extend(more_metrics(tally));
     }
     let mut remarks = trial::remarks(&tally.programs);
+    remarks.extend(trial::remarks_of_script(tally));
     remarks.extend(remarks_of_answers(workload, tally, tables));
     if is_busy_loop(request, workload) {
         remarks.extend(trial::latency::starved(tally));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{Board, Live, Reading};
+use load::{Board, Live, Reading, Reported, Reporter};
 
 use super::figures;
 use crate::command_line::{Format, Request};
@@ -27,6 +27,8 @@ pub struct LiveReport<'a> {
     layout: Option<Layout>,
     board: Option<Arc<Board>>,
     bar: Option<ProgressBar>,
+    /// What prints instead, where the workload has figures printed by its own functions.
+    reporter: Option<Box<dyn Reporter>>,
     /// What the workload goes through, where it runs once.
     parts: Vec<&'static str>,
     /// Intervals already printed.
@@ -46,6 +48,7 @@ impl<'a> LiveReport<'a> {
         layout: Option<Layout>,
         board: Option<Arc<Board>>,
         parts: Vec<&'static str>,
+        reporter: Option<Box<dyn Reporter>>,
     ) -> LiveReport<'a> {
         let begin = Mark { at: Duration::ZERO, counted: board.as_ref().map(|board| board.read()).unwrap_or_default() };
         if let Some(board) = &board {
@@ -58,6 +61,7 @@ impl<'a> LiveReport<'a> {
             layout,
             board,
             bar: bar(request),
+            reporter,
             parts,
             printed: 0,
             interval: begin.clone(),
@@ -91,10 +95,22 @@ impl<'a> LiveReport<'a> {
         }
     }
 
-    pub fn end(&self) {
+    pub fn end(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+        if let Some(Err(error)) = self.reporter.as_mut().map(|reporter| reporter.end_intervals()) {
+            note(&format!("error: {error}"));
+        }
+    }
+
+    /// Whether functions of the workload have printed it; what they cannot print is printed by us.
+    pub fn is_reported(&mut self, part: Reported, figures: &[(&str, f64)]) -> bool {
+        let Some(reporter) = &mut self.reporter else { return false };
+        reporter.report(part, figures).unwrap_or_else(|error| {
+            note(&format!("error: {error}"));
+            false
+        })
     }
 
     fn print_interval(&mut self, board: &Board, live: &Live<'_>, now: Mark) {
@@ -102,7 +118,9 @@ impl<'a> LiveReport<'a> {
         // A machine that was held up for several intervals prints them as one.
         self.printed = (now.at.as_secs_f64() / every + 1e-6) as u32;
         let (interval, figures) = self.read_interval(board, live, &self.interval, &now);
-        match self.layout {
+        let layout = self.layout;
+        match layout {
+            Some(_) if self.is_reported(Reported::Interval, &figures::of_interval(&figures)) => {}
             Some(layout) => out(&layout.interval(&figures)),
             None if self.request.format == Format::Json => note(&interval.text()),
             None => out(&(interval.text() + "\n")),
@@ -114,7 +132,12 @@ impl<'a> LiveReport<'a> {
     fn print_checkpoint(&mut self, board: &Board, live: &Live<'_>, now: &Mark) {
         let figures = figures::part(self.request, &self.checkpoint, now, board.take_extremes_ns());
         match self.layout {
-            Some(layout) => out(&(layout.checkpoint(now.at.as_secs_f64()) + &layout.block(&figures))),
+            Some(layout) => {
+                out(&layout.checkpoint(now.at.as_secs_f64()));
+                if !self.is_reported(Reported::Whole, &figures::of_block(&figures, self.request.clients)) {
+                    out(&layout.block(&figures));
+                }
+            }
             None => {
                 let (interval, _) = self.read_interval(board, live, &self.checkpoint, now);
                 let interval = BenchInterval { checkpoint: true, ..interval };

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow};
 use driver::{Admin, Code};
 use load::{
-    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Load, LoadOptions, Measured, Rate, Reading,
+    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Load, LoadOptions, Measured, Rate, Reading, Reported,
     ReusesTables,
 };
 
@@ -55,7 +55,10 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     }
     let board = load.board();
     let parts = job.workload.single_pass().map(|pass| pass.parts()).unwrap_or_default();
-    let mut live_report = LiveReport::new(request, layout, board.clone(), parts);
+    let reporter = job.workload.commands().filter(|_| layout.is_some());
+    let reporter = reporter.map(|commands| commands.reporter(&target, request.clients, seed)).transpose();
+    let reporter = reporter.map_err(anyhow::Error::from)?.flatten();
+    let mut live_report = LiveReport::new(request, layout, board.clone(), parts, reporter);
     let begin = live_report.checkpoint.counted.clone();
     let periods = || throttled_periods().unwrap_or(0.0);
     let (before, mut after) = (periods(), 0.0);
@@ -63,7 +66,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let held_up = generator_limit::held_up(&measured.tally, after - before);
     live_report.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
-    let run = Run { job, measured, live_report, begin, counted, held_up, server_version, tables, seed };
+    let mut run = Run { job, measured, live_report, begin, counted, held_up, server_version, tables, seed };
     run.print_results(layout)?;
     Ok(run.exit())
 }
@@ -126,7 +129,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn print_results(&self, layout: Option<Layout>) -> Result<(), Failure> {
+    fn print_results(&mut self, layout: Option<Layout>) -> Result<(), Failure> {
         let request = &self.job.request;
         if let Some(failure) = self.failure() {
             let error = with_target(request, failure);
@@ -136,8 +139,9 @@ impl Run<'_> {
             note(&format!("warning: {}: {why}", generator_limit::BOUND));
         }
         if layout.is_some() || request.format != Format::Text {
-            let remarks =
+            let mut remarks =
                 figures::remarks_of_answers(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
+            remarks.extend(trial::remarks_of_script(&self.measured.tally));
             remarks.iter().for_each(|(flag, why)| note(&format!("warning: {flag}: {why}")));
         }
         match layout {
@@ -145,7 +149,10 @@ impl Run<'_> {
                 if request.histogram {
                     print(&Buckets::new(self.measured.tally.response.latencies_ms()).text())?;
                 }
-                print(&layout.block(&self.figures()))?;
+                let figures = self.figures();
+                if !self.live_report.is_reported(Reported::Whole, &figures::of_block(&figures, 0)) {
+                    print(&layout.block(&figures))?;
+                }
             }
             None => {
                 let report = self.report();

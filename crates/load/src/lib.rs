@@ -56,7 +56,7 @@ pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     ARRIVALS, Attempt, Background, Client, ClientFuture, Commands, CrashWitness, DataPlace, DefersWork, DerivedMetrics,
     Fatal, HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix,
-    Outcome, OwnData, OwnDataForm, Owner, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Slot, Table,
-    TransactionKind, TriedOutcome, TriedStatement, TriedTransaction, Turn, Workload, WorkloadKind, WorkloadSpec,
-    Workloads, queries,
+    Outcome, OwnData, OwnDataForm, Owner, Reported, Reporter, ReusesTables, RunsOnce, ScaledWorkload, Scratch,
+    SinglePass, Slot, Table, TransactionKind, TriedOutcome, TriedStatement, TriedTransaction, Turn, Workload,
+    WorkloadKind, WorkloadSpec, Workloads, queries,
 };

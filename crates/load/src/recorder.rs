@@ -1,5 +1,6 @@
 //! What one worker counts while the clock runs, and the sum of it afterwards.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use driver::{Code, Traffic, thread_traffic};
@@ -121,6 +122,11 @@ pub struct Tally {
     pub lag_ns_max: u64,
     /// Time that connections took which are opened again and again.
     pub connect_ns: u64,
+    /// Of scripts: time in the collector of their memory, and in calls that hold up the worker.
+    pub collected_ns: u64,
+    pub blocked_ns: u64,
+    /// What else must be known about a script, by flag; of each the first place in it.
+    pub script_remarks: BTreeMap<&'static str, String>,
     /// Why clients ended before their time, where the others went on.
     pub aborted: Vec<String>,
     pub reads: u64,
@@ -406,6 +412,11 @@ impl Recorder {
         }
     }
 
+    /// What must be known about a script whose client has ended.
+    pub fn remark(&mut self, flag: &'static str, place: String) {
+        self.tally.script_remarks.entry(flag).or_insert(place);
+    }
+
     /// What was counted; response times that were handed over by windows are not in it.
     pub fn finish(mut self) -> Tally {
         if let Some(log) = self.log.take() {
@@ -454,6 +465,8 @@ impl Recorder {
         tally.retry_ns += attempt.retry_ns;
         tally.reconnects += attempt.reconnects;
         tally.connect_ns += attempt.connect_ns;
+        tally.collected_ns += attempt.collected_ns;
+        tally.blocked_ns += attempt.blocked_ns;
         if let (Outcome::Failed, Some(code)) = (outcome, attempt.last_error) {
             tally.failures.count(code, 1);
         }
@@ -549,6 +562,11 @@ impl Tally {
         self.lag_ns += other.lag_ns;
         self.lag_ns_max = self.lag_ns_max.max(other.lag_ns_max);
         self.connect_ns += other.connect_ns;
+        self.collected_ns += other.collected_ns;
+        self.blocked_ns += other.blocked_ns;
+        for (flag, place) in &other.script_remarks {
+            self.script_remarks.entry(flag).or_insert_with(|| place.clone());
+        }
         self.aborted.extend_from_slice(&other.aborted);
         self.reads += other.reads;
         self.writes += other.writes;

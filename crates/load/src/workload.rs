@@ -445,6 +445,8 @@ pub trait Commands {
     fn owner(&self, option: &str) -> Option<Owner>;
     /// Its options and their defaults, for a reader.
     fn help(&self) -> String;
+    /// What prints figures in a form of the program's own; None where it leaves that to dbduel.
+    fn reporter(&self, target: &Target, clients: u32, seed: u64) -> Result<Option<Box<dyn Reporter>>, Error>;
     /// Runs a command, with as many sessions as `clients` where it can use them; what it draws follows from `seed`.
     fn run(
         &self,
@@ -454,6 +456,22 @@ pub trait Commands {
         seed: u64,
         interrupted: &AtomicBool,
     ) -> Result<(), Error>;
+}
+
+/// Prints figures of a run as its program wants them, beside the load.
+pub trait Reporter {
+    /// Prints figures by sysbench's names, times in seconds; false where nothing was printed.
+    fn report(&mut self, part: Reported, figures: &[(&str, f64)]) -> Result<bool, Error>;
+    /// Ends what was printed of intervals.
+    fn end_intervals(&mut self) -> Result<(), Error>;
+}
+
+/// What figures are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    Interval,
+    /// The whole run, or what came since the last checkpoint.
+    Whole,
 }
 
 /// Whose an option is.
@@ -711,6 +729,10 @@ pub struct Attempt {
     pub connect_ns: u64,
     /// Time behind the first try, when there was more than one.
     pub retry_ns: u64,
+    /// Time of a script's program that is neither its own work nor the database's: its memory's collector, and calls
+    /// that hold up the worker.
+    pub collected_ns: u64,
+    pub blocked_ns: u64,
     /// The code of the last error.
     pub last_error: Option<Code>,
     /// Which of the workload's kinds it is, where it has kinds.

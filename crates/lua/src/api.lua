@@ -6,6 +6,7 @@
 local host = ...
 
 local QUERY, EXECUTE, ENDED, RESTARTED, FAILED = 1, 2, 3, 4, 5
+local OTHER, READ, WRITE, IGNORED_ERROR, RECONNECT = 0, 1, 2, 4, 5
 local ROWS, NO_ROWS = 1, 2
 local BULK_BYTES_MAX = 512 * 1024
 local RESTART_EVENT = 1
@@ -64,11 +65,28 @@ local function refused(name)
    return function() error(name .. " is not built in dbduel yet", 2) end
 end
 
-sysbench.report_default = refused("sysbench.report_default")
-sysbench.report_csv = refused("sysbench.report_csv")
-sysbench.report_json = refused("sysbench.report_json")
-sysbench.histogram = { new = refused("sysbench.histogram") }
-for _, name in ipairs({ "db_bind_param", "db_bind_result", "db_store_results" }) do _G[name] = refused(name) end
+for _, name in ipairs({ "db_bind_result", "db_store_results" }) do _G[name] = refused(name) end
+
+-- Collects memory between events, where its time can be taken. What an event needs beyond four times as much as was
+-- held before it, Lua collects by itself.
+local collectgarbage, max = collectgarbage, math.max
+local due_kb, left_kb = 0, 0
+local function collect()
+   local held_kb = collectgarbage("count")
+   if held_kb < due_kb then return end
+   local began_ns = host.now_ns()
+   -- A step does twice the work of its size.
+   local is_over = collectgarbage("step", ceil(max(held_kb - left_kb, 16)))
+   left_kb = collectgarbage("count")
+   due_kb = is_over and 2 * left_kb or left_kb
+   collectgarbage("setpause", 400)
+   -- With -1 from here on, as the pause has it.
+   collectgarbage("restart", -1)
+   host.spent(host.now_ns() - began_ns, 0)
+end
+
+-- The coroutine of the events, and whether a thread_run of the script's own runs in it.
+local driven, own_run
 
 -- Results ------------------------------------------------------------------------------------------------------------
 
@@ -96,13 +114,13 @@ local function taken(connection, sql, outcome, first, second, third, restarts)
       errcode = RESTART_EVENT, connection = connection, query = sql,
       sql_errno = first, sql_state = second, sql_errmsg = third, restarts = restarts,
    }
-   if restarts then error(event, 0) end
    local ignorable = hooks.sql_error_ignorable
-   if type(ignorable) == "function" and ignorable(event) then error(event, 0) end
+   if restarts or (type(ignorable) == "function" and ignorable(event)) then
+      if own_run then host.count(IGNORED_ERROR) end
+      error(event, 0)
+   end
    error(format("SQL error, errno = %d, state = '%s': %s", first, second, third), 2)
 end
-
-local driven
 
 local function ask(request, ...)
    if running() == driven and is_yieldable() then return yield(request, ...) end
@@ -149,12 +167,19 @@ function Statement:bind_create(kind, max)
       return setmetatable({ text = true, max = max, value = "" }, Param)
    end
    if not (is_whole[kind] or is_real[kind]) then error("Unsupported argument type: " .. tostring(kind), 2) end
+   if is_real[kind] then
+      local at = debug.getinfo(2, "Sl")
+      host.real_parameter(at.short_src .. ":" .. at.currentline)
+   end
    return setmetatable({ whole = is_whole[kind], value = 0 }, Param)
 end
 
 function Statement:bind_param(...)
    self.params, self.count = { ... }, select("#", ...)
 end
+
+Statement.bind_result = refused("bind_result")
+Statement.store_results = refused("store_results")
 
 function Statement:execute()
    local count, params, connection, id = self.count, self.params, self.connection, self.id
@@ -273,8 +298,273 @@ function db_bulk_insert_next(row) legacy:bulk_insert_next(row) end
 function db_bulk_insert_done() legacy:bulk_insert_done() end
 function db_prepare(sql) return legacy:prepare(sql) end
 function db_execute(statement) return statement:execute() end
+
+-- Values are read from the script's own table whenever the statement is executed; numbers go as whole ones.
+function db_bind_param(statement, values)
+   local params = {}
+   for at = 1, #values do
+      params[at] = setmetatable({}, {
+         __index = function()
+            local value = values[at]
+            return type(value) == "number" and (value >= 0 and floor(value) or ceil(value)) or value
+         end,
+      })
+   end
+   statement:bind_param(unpack(params, 1, #values))
+end
 function db_close(statement) statement:close() end
 function db_free_results(result) if result ~= nil then result:free() end end
+
+-- Functions by ffi.C -------------------------------------------------------------------------------------------------
+
+-- Types that scripts use in declarations of their own.
+ffi.cdef([[
+typedef enum {
+   SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_TRX, SB_CNT_ERROR, SB_CNT_RECONNECT, SB_CNT_MAX
+} sb_counter_type;
+typedef enum { DB_ERROR_NONE, DB_ERROR_IGNORABLE, DB_ERROR_FATAL } sql_error_t;
+typedef enum {
+   SQL_TYPE_NONE, SQL_TYPE_TINYINT, SQL_TYPE_SMALLINT, SQL_TYPE_INT, SQL_TYPE_BIGINT, SQL_TYPE_FLOAT, SQL_TYPE_DOUBLE,
+   SQL_TYPE_TIME, SQL_TYPE_DATE, SQL_TYPE_DATETIME, SQL_TYPE_TIMESTAMP, SQL_TYPE_CHAR, SQL_TYPE_VARCHAR
+} sql_bind_type_t;
+typedef struct dbduel_driver sql_driver;
+typedef struct dbduel_connection sql_connection;
+typedef struct dbduel_statement sql_statement;
+typedef struct dbduel_result sql_result;
+typedef struct { uint32_t len; const char *ptr; } sql_value;
+typedef struct { void *ptr; sql_value *values; } sql_row;
+typedef struct {
+   sql_bind_type_t type; void *buffer; unsigned long *data_len; unsigned long max_len; char *is_null;
+} sql_bind;
+typedef struct histogram sb_histogram_t;
+]])
+
+-- What stands behind names of sysbench's own: functions over the same objects that the rest of this file has.
+local answered = {}
+
+for _, shape in ipairs({ "default", "uniform", "gaussian", "special", "pareto", "unique", "uniform_uint64", "uniform_double" }) do
+   answered["sb_rand_" .. shape] = sysbench.rand[shape]
+end
+
+local function as_text(text, length)
+   if type(text) == "string" then return length and text:sub(1, tonumber(length)) or text end
+   return ffi.string(text, length)
+end
+
+function answered.sb_rand_str(pattern, buffer)
+   local drawn = rand_string(as_text(pattern))
+   ffi.copy(buffer, drawn, #drawn)
+end
+
+function answered.sb_counter_inc(_, counter)
+   host.count(tonumber(counter))
+end
+
+-- A thread_run of the script's own: an event begins when its client is resumed.
+local may_go_on, has_stopped = true, false
+
+function answered.sb_more_events()
+   if running() ~= driven then error("sb_more_events belongs into thread_run", 2) end
+   if has_stopped then
+      has_stopped = false
+      collect()
+      may_go_on = yield(ENDED, false) ~= false
+   end
+   return may_go_on
+end
+
+function answered.sb_event_start() end
+
+function answered.sb_event_stop()
+   has_stopped = true
+end
+
+function answered.db_create(name) return sysbench.sql.driver(name and as_text(name)) end
+function answered.db_destroy() return 0 end
+function answered.db_connection_create(driver) return driver:connect() end
+function answered.db_connection_close(connection) connection:disconnect() return 0 end
+answered.db_connection_free = answered.db_connection_close
+function answered.db_connection_reconnect(connection) connection:reconnect() return 0 end
+function answered.db_query(connection, sql, length) return (connection:query(as_text(sql, length))) end
+function answered.db_prepare(connection, sql, length) return (connection:prepare(as_text(sql, length))) end
+function answered.db_execute(statement) return statement:execute() end
+function answered.db_close(statement) statement:close() return 0 end
+function answered.db_free_results() return 0 end
+function answered.db_bulk_insert_init(connection, sql, length) connection:bulk_insert_init(as_text(sql, length)) return 0 end
+function answered.db_bulk_insert_next(connection, row, length) connection:bulk_insert_next(as_text(row, length)) return 0 end
+function answered.db_bulk_insert_done(connection) connection:bulk_insert_done() return 0 end
+answered.db_bind_result = refused("db_bind_result")
+answered.db_store_results = refused("db_store_results")
+
+function answered.db_fetch_row(result)
+   local row = result:fetch_row()
+   if row == nil then return nil end
+   local values = {}
+   for at = 1, result.nfields do values[at - 1] = { ptr = row[at], len = row[at] and #row[at] or 0 } end
+   return { values = values }
+end
+
+local readers = {
+   [types.BIGINT] = function(bind) return tonumber(ffi.cast("int64_t *", bind.buffer)[0]) end,
+   [types.INT] = function(bind) return ffi.cast("int32_t *", bind.buffer)[0] end,
+   [types.DOUBLE] = function(bind) return ffi.cast("double *", bind.buffer)[0] end,
+   [types.FLOAT] = function(bind) return ffi.cast("float *", bind.buffer)[0] end,
+   [types.VARCHAR] = function(bind) return ffi.string(bind.buffer, bind.data_len[0]) end,
+}
+readers[types.CHAR] = readers[types.VARCHAR]
+
+-- Buffers are the script's, and are read whenever the statement is executed.
+function answered.db_bind_param(statement, binds, count)
+   local params = {}
+   for at = 1, tonumber(count) do
+      local bind = binds[at - 1]
+      local read = readers[tonumber(bind.type)]
+      if read == nil then error("Unsupported argument type: " .. tonumber(bind.type), 2) end
+      local function value()
+         if bind.is_null ~= nil and bind.is_null[0] ~= 0 then return nil end
+         return read(bind)
+      end
+      params[at] = setmetatable({ binds = binds }, { __index = value })
+   end
+   statement:bind_param(unpack(params, 1, #params))
+   return 0
+end
+
+-- Calls that hold up the worker, and every client on it, while no database works.
+local function blocking(run)
+   local function ended(began_ns, ...)
+      host.spent(0, host.now_ns() - began_ns)
+      return ...
+   end
+   return function(...)
+      if driven == nil then return run(...) end
+      return ended(host.now_ns(), run(...))
+   end
+end
+
+local is_blocking = { usleep = true, sleep = true, nanosleep = true, poll = true, select = true, system = true }
+os.execute, io.popen, io.open, io.read = blocking(os.execute), blocking(io.popen), blocking(io.open), blocking(io.read)
+local files = getmetatable(io.stdout).__index
+files.read, files.write, files.flush = blocking(files.read), blocking(files.write), blocking(files.flush)
+
+local load_library = ffi.load
+function ffi.load(name, ...)
+   host.library(tostring(name))
+   return load_library(name, ...)
+end
+
+local real = ffi.C
+local function of_libraries(name) return real[name] end
+
+local function resolve(functions, name)
+   local found = answered[name]
+   if found == nil then
+      local there
+      there, found = pcall(of_libraries, name)
+      if not there then error((found:gsub("^sysbench:%d+: ", ""):gsub("^.*(undefined symbol)", "%1")), 2) end
+      -- Constants and variables are looked up each time.
+      if type(found) ~= "cdata" or not tostring(ffi.typeof(found)):find("%(") then return found end
+      if is_blocking[name] then found = blocking(found) end
+   end
+   rawset(functions, name, found)
+   return found
+end
+
+ffi.C = setmetatable({}, {
+   __index = resolve,
+   __newindex = function(_, name, value) real[name] = value end,
+})
+
+-- Histograms ---------------------------------------------------------------------------------------------------------
+
+local Histogram = {}
+Histogram.__index = Histogram
+
+-- `size` buckets over a logarithmic scale; what is outside goes to the outermost ones.
+local function new_histogram(size, least, most)
+   local scale = (size - 1) / (math.log(most) - math.log(least))
+   return setmetatable({ size = size, begins = math.log(least), scale = scale, counts = {} }, Histogram)
+end
+
+function Histogram:update(value)
+   local place = floor((math.log(value) - self.begins) * self.scale + 0.5)
+   place = math.max(0, math.min(self.size - 1, place))
+   self.counts[place] = (self.counts[place] or 0) + 1
+end
+
+function Histogram:print()
+   local most = 0
+   for _, count in pairs(self.counts) do most = math.max(most, count) end
+   host.print("       value  ------------- distribution ------------- count\n")
+   for place = 0, self.size - 1 do
+      local count = self.counts[place]
+      if count ~= nil then
+         local stars = ("*"):rep(floor(count / most * 40 + 0.5))
+         host.print(format("%12.3f |%-40s %u\n", math.exp(place / self.scale + self.begins), stars, count))
+      end
+   end
+end
+
+sysbench.histogram = { new = new_histogram }
+answered.sb_histogram_new = new_histogram
+answered.sb_histogram_update = Histogram.update
+answered.sb_histogram_print = Histogram.print
+function answered.sb_histogram_delete() end
+
+-- Reports ------------------------------------------------------------------------------------------------------------
+
+-- Figures of an interval by the second, in the order in which all layouts have them.
+local function rates(figures)
+   local length = figures.time_interval
+   local function rate(count) return count / length end
+   return rate(figures.events), rate(figures.reads + figures.writes + figures.other), rate(figures.reads),
+      rate(figures.writes), rate(figures.other), figures.latency_pct * 1000, rate(figures.errors),
+      rate(figures.reconnects)
+end
+
+function sysbench.report_default(figures)
+   local tps, qps, reads, writes, other, latency, errors, reconnects = rates(figures)
+   host.print(format(
+      "[ %.0fs ] thds: %u tps: %.2f qps: %.2f (r/w/o: %.2f/%.2f/%.2f) lat (ms,%u%%): %.2f err/s %.2f reconn/s: %.2f\n",
+      figures.time_total, figures.threads_running, tps, qps, reads, writes, other, sysbench.opt.percentile, latency,
+      errors, reconnects
+   ))
+end
+
+function sysbench.report_csv(figures)
+   local place = "%.0f,%u" .. (",%.2f"):rep(8) .. "\n"
+   host.print(format(place, figures.time_total, figures.threads_running, rates(figures)))
+end
+
+local JSON = [[
+  {
+    "time": %4.0f,
+    "threads": %u,
+    "tps": %.2f,
+    "qps": {
+      "total": %.2f,
+      "reads": %.2f,
+      "writes": %.2f,
+      "other": %.2f
+    },
+    "latency": %.2f,
+    "errors": %.2f,
+    "reconnects": %.2f
+  }]]
+
+local is_list_open = false
+
+function sysbench.report_json(figures)
+   host.print(is_list_open and ",\n" or "[\n")
+   is_list_open = true
+   host.print(format(JSON, figures.time_total, figures.threads_running, rates(figures)))
+end
+
+-- Behind the last interval.
+function host.end_reports()
+   if is_list_open then host.print("\n]\n") end
+   is_list_open = false
+end
 
 -- What scripts print and load ----------------------------------------------------------------------------------------
 
@@ -282,6 +572,14 @@ function print(...)
    local words = { ... }
    for at = 1, select("#", ...) do words[at] = tostring(words[at]) end
    host.print(table.concat(words, "\t") .. "\n")
+end
+
+-- In order with everything else that is printed.
+local write = io.write
+function io.write(...)
+   if io.output() ~= io.stdout then return write(...) end
+   for at = 1, select("#", ...) do host.print(tostring((select(at, ...)))) end
+   return io.stdout
 end
 
 -- A result keeps its rows only where some part of the script reads them, so the host has to know every part.
@@ -342,12 +640,28 @@ function host.call(run, ...)
    return false, message_of(result)
 end
 
+-- The script's own check of a value that is given to one of its options.
+function host.check(check, name, value)
+   return check(ffi.cast("const char *", name), ffi.cast("const char *", value)) and true or false
+end
+
+-- A loop of the script's own; behind it the client leaves.
+local function drive_own(id)
+   local ok, why = pcall(thread_run, id)
+   if not ok then yield(FAILED, message_of(why)) end
+   if has_stopped then yield(ENDED, false) end
+   while true do yield(ENDED, true) end
+end
+
 -- Runs events for ever, as a coroutine.
 function host.drive(id)
    driven = running()
+   own_run = type(thread_run) == "function"
+   if own_run then drive_own(id) end
    while true do
       local ok, result = pcall(event, id)
       if ok then
+         collect()
          yield(ENDED, result == true)
       elseif type(result) == "table" and result.errcode == RESTART_EVENT then
          yield(RESTARTED, not result.restarts)

@@ -1,9 +1,10 @@
 //! Options of a script and of sysbench itself: what there is, and what a command line or an experiment makes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use load::{OptionValue, Special};
-use mlua::{Table, Value};
+use mlua::{Function, Table, Value};
 
 use crate::random::Shapes;
 
@@ -16,6 +17,66 @@ pub enum Setting {
     List(Vec<String>),
 }
 
+/// As on a command line.
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Setting::Flag(flag) => f.write_str(if *flag { "on" } else { "off" }),
+            Setting::Number(number) => write!(f, "{number}"),
+            Setting::Text(text) => f.write_str(text),
+            Setting::List(words) => f.write_str(&words.join(",")),
+        }
+    }
+}
+
+/// What sysbench's constants `ARG_BOOL` to `ARG_FILE` ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Flag,
+    /// A whole number.
+    Int,
+    /// With `K`, `M`, `G`.
+    Size,
+    Number,
+    Text,
+    List,
+    File,
+}
+
+impl Kind {
+    const IN_ORDER: [Kind; 7] = [Kind::Flag, Kind::Int, Kind::Size, Kind::Number, Kind::Text, Kind::List, Kind::File];
+
+    fn of_default(default: Option<&Setting>) -> Kind {
+        match default {
+            Some(Setting::Flag(_)) => Kind::Flag,
+            Some(Setting::Number(_)) => Kind::Number,
+            Some(Setting::List(_)) => Kind::List,
+            Some(Setting::Text(_)) | None => Kind::Text,
+        }
+    }
+
+    /// What stands behind an option's name in a help text.
+    fn form(self) -> &'static str {
+        match self {
+            Kind::Flag => "[=on|off]",
+            Kind::Int | Kind::Number => "=N",
+            Kind::Size => "=SIZE",
+            Kind::Text => "=STRING",
+            Kind::List => "=[LIST,...]",
+            Kind::File => "=FILENAME",
+        }
+    }
+
+    fn empty(self) -> Setting {
+        match self {
+            Kind::Flag => Setting::Flag(false),
+            Kind::Int | Kind::Size | Kind::Number => Setting::Number(0.0),
+            Kind::List => Setting::List(Vec::new()),
+            Kind::Text | Kind::File => Setting::Text(String::new()),
+        }
+    }
+}
+
 /// By names with `_`.
 pub type Values = BTreeMap<String, Setting>;
 
@@ -26,6 +87,7 @@ pub struct Declared {
     pub text: String,
     /// None where it has none; it is then a text.
     pub default: Option<Setting>,
+    pub kind: Kind,
 }
 
 /// Defaults of sysbench's own options that are no empty text; an item each of its lists.
@@ -103,10 +165,27 @@ pub fn declared(options: &Table) -> Result<Vec<Declared>, String> {
                 None => return Err(format!("sysbench.cmdline.options: `{name}` has a default of no known kind")),
             },
         };
-        if !matches!(entry.get::<Value>(4), Ok(Value::Nil)) {
-            return Err(format!("sysbench.cmdline.options: the check of `{name}` is not built in dbduel yet"));
+        let kind = match entry.get::<Option<usize>>(3) {
+            Ok(None) => Some(Kind::of_default(default.as_ref())),
+            Ok(Some(kind)) => kind.checked_sub(1).and_then(|at| Kind::IN_ORDER.get(at)).copied(),
+            Err(_) => None,
+        };
+        let kind = kind.ok_or_else(|| format!("sysbench.cmdline.options: `{name}` has a type of no known kind"))?;
+        if entry.get::<Option<Function>>(4).is_err() {
+            return Err(format!("sysbench.cmdline.options: the check of `{name}` is no function"));
         }
-        found.push(Declared { name: name.replace('-', "_"), text, default });
+        // A default may be written as it would be given.
+        let default = match default {
+            Some(default) if Kind::of_default(Some(&default)) != Kind::of_default(Some(&kind.empty())) => {
+                let given = OptionValue::Text(default.to_string());
+                Some(
+                    setting(&given, &kind.empty())
+                        .map_err(|expected| format!("sysbench.cmdline.options: `{name}`: {expected}"))?,
+                )
+            }
+            default => default,
+        };
+        found.push(Declared { name: name.replace('-', "_"), text, default, kind });
     }
     found.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(found)
@@ -114,13 +193,19 @@ pub fn declared(options: &Table) -> Result<Vec<Declared>, String> {
 
 /// The given options over all defaults. A script that declares none takes any, as sysbench 0.5 did.
 pub fn resolve(given: &BTreeMap<String, OptionValue>, declared: Option<&[Declared]>) -> Result<Values, String> {
-    let mut values = program();
+    let (mut values, mut whole) = (program(), BTreeSet::new());
     for option in declared.into_iter().flatten() {
         values.insert(option.name.clone(), option.default.clone().unwrap_or(Setting::Text(String::new())));
+        if option.kind == Kind::Int {
+            whole.insert(option.name.as_str());
+        }
     }
     for (name, value) in given {
         let name = name.replace('-', "_");
         let setting = match values.get(&name) {
+            Some(_) if whole.contains(name.as_str()) => {
+                whole_number(value).map_err(|expected| format!("--{name}: {expected}"))?
+            }
             Some(default) => setting(value, default).map_err(|expected| format!("--{name}: {expected}"))?,
             None if declared.is_none() => setting(value, &Setting::Text(String::new()))?,
             None => return Err(unknown(&name, value, &values)),
@@ -157,6 +242,13 @@ fn setting(value: &OptionValue, default: &Setting) -> Result<Setting, String> {
             Ok(Setting::List(text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect()))
         }
     }
+}
+
+/// Of options that the script declares as `ARG_INT`.
+fn whole_number(value: &OptionValue) -> Result<Setting, String> {
+    let text = value.to_string();
+    let number = text.trim_matches('"').parse::<i64>();
+    number.map(|number| Setting::Number(number as f64)).map_err(|_| format!("a whole number was expected, not {text}"))
 }
 
 /// `10K`, `5M` and `1G` are multiples of 1024, as sysbench reads numbers.
@@ -197,14 +289,8 @@ pub fn help(path: &str, declared: &[Declared]) -> String {
     let name = path.rsplit('/').next().unwrap_or(path);
     let name = if name == path { name } else { name.strip_suffix(".lua").unwrap_or(name) };
     let words = declared.iter().map(|option| {
-        let (form, default) = match &option.default {
-            None => ("=STRING", None),
-            Some(Setting::Flag(flag)) => ("[=on|off]", Some(if *flag { "on" } else { "off" }.to_owned())),
-            Some(Setting::Number(number)) => ("=N", Some(number.to_string())),
-            Some(Setting::Text(text)) => ("=STRING", Some(text.clone())),
-            Some(Setting::List(words)) => ("=[LIST,...]", Some(words.join(","))),
-        };
-        let default = default.map_or(String::new(), |default| format!(" [{default}]"));
+        let default = option.default.as_ref().map_or(String::new(), |default| format!(" [{default}]"));
+        let form = option.kind.form();
         (format!("--{}{form}", option.name), format!("{}{default}", option.text))
     });
     let words: Vec<(String, String)> = words.collect();
@@ -218,7 +304,12 @@ mod tests {
     use super::*;
 
     fn options() -> Vec<Declared> {
-        let declared = |name: &str, default| Declared { name: name.to_owned(), text: "a text".to_owned(), default };
+        let declared = |name: &str, default: Option<Setting>| Declared {
+            name: name.to_owned(),
+            text: "a text".to_owned(),
+            kind: Kind::of_default(default.as_ref()),
+            default,
+        };
         vec![
             declared("f", Some(Setting::Flag(false))),
             declared("l", Some(Setting::List(vec!["a".to_owned(), "b".to_owned()]))),

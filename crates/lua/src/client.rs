@@ -11,7 +11,11 @@ use mlua::Thread;
 
 use crate::host::{Host, Request, resume};
 use crate::random::Random;
-use crate::session::{Shared, perform};
+use crate::session::{Shared, perform, perform_blocking};
+
+/// Flags of trials.
+const RANDOM_WRAPS: &str = "script-random-wraps";
+const REAL_PARAMETER: &str = "script-real-parameter";
 
 pub struct LuaClient {
     number: u32,
@@ -24,6 +28,7 @@ pub struct LuaClient {
     recorder: Rc<RefCell<Recorder>>,
     /// The state of the whole run, whose `done` comes last; the first client has it.
     whole: Option<Host>,
+    has_begun: bool,
     has_left: bool,
 }
 
@@ -50,6 +55,7 @@ impl LuaClient {
             timeline: Arc::clone(&slot.timeline),
             recorder: Rc::clone(&slot.recorder),
             whole,
+            has_begun: false,
             has_left: false,
         })
     }
@@ -60,11 +66,44 @@ impl LuaClient {
         attempt.writes += counted.writes;
         attempt.other += counted.other;
         attempt.reconnects += counted.reconnects;
+        attempt.retries += counted.retries;
+        attempt.collected_ns += counted.collected_ns;
+        attempt.blocked_ns += counted.blocked_ns;
+    }
+
+    fn leave_remarks(&self) {
+        let places = [
+            (RANDOM_WRAPS, self.random.borrow_mut().wrapped_at.take()),
+            (REAL_PARAMETER, self.session.borrow_mut().real_parameter_at.take()),
+        ];
+        for (flag, place) in places {
+            place.into_iter().for_each(|place| self.recorder.borrow_mut().remark(flag, place));
+        }
+    }
+
+    /// A loop of the script's own is left as sysbench leaves it: there are no more events.
+    fn leave_own_loop(&mut self) -> Result<(), Error> {
+        if self.has_left || self.host.function("thread_run").is_none() || !self.has_begun {
+            return Ok(());
+        }
+        let failed = |why: String| Error::Client(format!("`thread_run' function failed: {why}"));
+        let mut request = resume(&self.events, false, &self.session).map_err(failed)?;
+        loop {
+            request = match request {
+                Request::Do(task) => {
+                    let brought = perform_blocking(&self.session, &task);
+                    resume(&self.events, brought, &self.session).map_err(failed)?
+                }
+                Request::Failed(why) => return Err(failed(why)),
+                Request::Ended(_) | Request::Restarted(_) => return Ok(()),
+            };
+        }
     }
 
     /// From one request of the script to the end of an event, or of one try of it.
     async fn run(&mut self, attempt: &mut Attempt) -> Result<Outcome, Error> {
         let failed = |why: String| Error::Client(format!("`thread_run' function failed: {why}"));
+        self.has_begun = true;
         let mut request = resume(&self.events, self.number, &self.session).map_err(failed)?;
         loop {
             request = match request {
@@ -128,8 +167,10 @@ impl Client for LuaClient {
 
     /// `thread_done` may still send what it held back.
     async fn finish(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+        self.leave_own_loop()?;
         let done = self.host.call_if_there("thread_done", self.number);
         self.take_counted(attempt);
+        self.leave_remarks();
         done?;
         self.whole.as_ref().map_or(Ok(()), |whole| whole.call_if_there("done", 0))
     }

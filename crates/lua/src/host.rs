@@ -1,7 +1,7 @@
 //! One Lua state with sysbench's API: what `api.lua` calls, and how functions of the script are called.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -54,6 +54,7 @@ pub struct Host {
     random: Rc<RefCell<Random>>,
     /// Texts of the files that the script has loaded, for what follows from them.
     loaded: Rc<RefCell<Vec<String>>>,
+    libraries: Rc<RefCell<BTreeSet<String>>>,
     stop: Stop,
 }
 
@@ -92,14 +93,15 @@ impl Host {
         // With Lua's own `pcall`, which events can be suspended under.
         let lua = unsafe { Lua::unsafe_new_with(StdLib::ALL, LuaOptions::new().catch_rust_panics(true)) };
         lua.set_memory_limit(MEMORY_BYTES_MAX).map_err(|error| wrong(&error))?;
-        let (random, loaded) = (Rc::new(RefCell::new(random)), Rc::default());
-        let held = Held { session: session.cloned(), random: Rc::clone(&random), loaded: Rc::clone(&loaded) };
+        let random = Rc::new(RefCell::new(random));
+        let held = Held { session: session.cloned(), random, loaded: Rc::default(), libraries: Rc::default() };
         let host = make(&lua, source, place, &held).map_err(|error| wrong(&error))?;
         if let Some(session) = session {
             session.borrow_mut().keeps_rows |= reads_rows(&source.text);
         }
         let stop = Stop::of(&lua).map_err(|error| wrong(&error))?;
-        Ok(Host { lua, host, random, loaded, stop })
+        let Held { random, loaded, libraries, .. } = held;
+        Ok(Host { lua, host, random, loaded, libraries, stop })
     }
 
     pub fn execute(&self, source: &Source) -> Result<(), String> {
@@ -170,11 +172,41 @@ impl Host {
         names.chain(globals).filter_map(|name| self.command(&name).map(|(_, parallel)| (name, parallel))).collect()
     }
 
-    /// Names of `sysbench.hooks` that the script has set.
-    pub fn hooks(&self) -> Vec<String> {
+    /// One of `sysbench.hooks` that the script has set.
+    pub fn hook(&self, name: &str) -> Option<Function> {
         let hooks = || self.lua.globals().get::<Table>("sysbench")?.get::<Table>("hooks");
-        let Ok(hooks) = hooks() else { return Vec::new() };
-        hooks.pairs::<String, Value>().filter_map(|pair| pair.ok().map(|(name, _)| name)).collect()
+        hooks().and_then(|hooks| hooks.get(name)).ok()
+    }
+
+    /// Hands figures to a hook.
+    pub fn report(&self, hook: Function, figures: &[(&str, f64)]) -> Result<(), String> {
+        let table = self.lua.create_table_from(figures.iter().copied()).map_err(|error| wrong(&error))?;
+        let called: mlua::Result<(bool, Value)> =
+            self.host.get::<Function>("call").and_then(|call| call.call((hook, table)));
+        match called.map_err(|error| wrong(&error))? {
+            (true, _) => Ok(()),
+            (false, why) => Err(why.to_string().unwrap_or_default()),
+        }
+    }
+
+    /// Ends what hooks have begun to print.
+    pub fn end_reports(&self) -> Result<(), String> {
+        let end = || self.host.get::<Function>("end_reports")?.call::<()>(());
+        end().map_err(|error| wrong(&error))
+    }
+
+    /// Has the script check the values that were given to its options.
+    pub fn check_options(&self, values: &Values, is_given: impl Fn(&str) -> bool) -> Result<(), String> {
+        let Some(options) = self.declared()? else { return Ok(()) };
+        for pair in options.pairs::<String, Table>().filter_map(Result::ok) {
+            let (name, check) = (pair.0.replace('-', "_"), pair.1.get::<Option<Function>>(4));
+            let (true, Ok(Some(check)), Some(value)) = (is_given(&name), check, values.get(&name)) else { continue };
+            let called = || self.host.get::<Function>("check")?.call::<bool>((check, name.as_str(), value.to_string()));
+            if !called().map_err(|error| wrong(&error))? {
+                return Err(format!("Invalid value for the '{name}' option: '{value}'"));
+            }
+        }
+        Ok(())
     }
 
     /// Calls a function of the script outside of events; its statements block.
@@ -206,6 +238,11 @@ impl Host {
 
     pub fn random(&self) -> Rc<RefCell<Random>> {
         Rc::clone(&self.random)
+    }
+
+    /// Names given to `ffi.load`.
+    pub fn libraries(&self) -> Vec<String> {
+        self.libraries.borrow().iter().cloned().collect()
     }
 
     /// The texts of all files that were loaded behind the script itself.
@@ -308,6 +345,8 @@ struct Held {
     session: Option<Shared>,
     random: Rc<RefCell<Random>>,
     loaded: Rc<RefCell<Vec<String>>>,
+    /// Loaded by `ffi.load`.
+    libraries: Rc<RefCell<BTreeSet<String>>>,
 }
 
 impl Held {
@@ -332,6 +371,7 @@ fn make(lua: &Lua, source: &Source, place: Place<'_>, held: &Held) -> mlua::Resu
     let printed = |_: &Lua, text: LuaString| terminal::print(&text.to_string_lossy()).map_err(mlua::Error::external);
     host.set("print", lua.create_function(printed)?)?;
     add_sql(lua, &host, held)?;
+    add_counters(lua, &host, held)?;
     add_random(lua, &host, held)?;
     lua.globals().get::<Table>("package")?.set("path", search_path(source))?;
     lua.load(API).set_name("=sysbench").call::<()>(&host)?;
@@ -426,15 +466,79 @@ fn add_sql(lua: &Lua, host: &Table, held: &Held) -> mlua::Result<()> {
     host.set("wait", lua.create_function(wait)?)
 }
 
+/// Keeps the first place of the script that draws from an interval which wraps.
+fn note_wrapping(lua: &Lua, random: &mut Random, low: f64, high: f64) {
+    if !Random::wraps(low, high) || random.wrapped_at.is_some() {
+        return;
+    }
+    // A function of the script may be called by one of ours.
+    let place = |level| {
+        lua.inspect_stack(level, |called| {
+            let file = called.source().short_src.map(|name| name.into_owned()).unwrap_or_default();
+            called.current_line().map(|line| format!("{file}:{line}"))
+        })
+        .flatten()
+    };
+    let place = (1..4).filter_map(place).find(|place| !place.starts_with("sysbench:"));
+    random.wrapped_at = Some(format!("{}: ({low}, {high})", place.unwrap_or_default()));
+}
+
+/// What is counted and noted beside statements.
+fn add_counters(lua: &Lua, host: &Table, held: &Held) -> mlua::Result<()> {
+    let known = held.clone();
+    let count = move |_: &Lua, counter: i64| {
+        let counted = &mut known.session()?.borrow_mut().counted;
+        match counter {
+            0 => counted.other += 1,
+            1 => counted.reads += 1,
+            2 => counted.writes += 1,
+            4 => counted.retries += 1,
+            5 => counted.reconnects += 1,
+            _ => return Err(mlua::Error::runtime(format!("sb_counter_inc: dbduel keeps no counter {counter}"))),
+        }
+        Ok(())
+    };
+    host.set("count", lua.create_function(count)?)?;
+    host.set("now_ns", lua.create_function(|_: &Lua, ()| Ok(load::monotonic_ns() as f64))?)?;
+    let known = held.clone();
+    let spent = move |_: &Lua, (collected_ns, blocked_ns): (f64, f64)| {
+        let counted = &mut known.session()?.borrow_mut().counted;
+        counted.collected_ns += collected_ns as u64;
+        counted.blocked_ns += blocked_ns as u64;
+        Ok(())
+    };
+    host.set("spent", lua.create_function(spent)?)?;
+    let known = held.clone();
+    let real_parameter = move |_: &Lua, place: String| {
+        known.session()?.borrow_mut().real_parameter_at.get_or_insert(place);
+        Ok(())
+    };
+    host.set("real_parameter", lua.create_function(real_parameter)?)?;
+    let known = held.clone();
+    let library = move |_: &Lua, name: String| {
+        known.libraries.borrow_mut().insert(name);
+        Ok(())
+    };
+    host.set("library", lua.create_function(library)?)
+}
+
 fn add_random(lua: &Lua, host: &Table, held: &Held) -> mlua::Result<()> {
     let shapes = ["rand_uniform", "rand_gaussian", "rand_special", "rand_pareto", "rand_zipfian"];
     for (shape, name) in shapes.into_iter().enumerate() {
         let random = Rc::clone(&held.random);
-        let draw = move |_: &Lua, (low, high): (f64, f64)| Ok(random.borrow_mut().of_shape(shape, low, high));
+        let draw = move |lua: &Lua, (low, high): (f64, f64)| {
+            let mut random = random.borrow_mut();
+            note_wrapping(lua, &mut random, low, high);
+            Ok(random.of_shape(shape, low, high))
+        };
         host.set(name, lua.create_function(draw)?)?;
     }
     let random = Rc::clone(&held.random);
-    let draw = move |_: &Lua, (low, high): (f64, f64)| Ok(random.borrow_mut().default(low, high));
+    let draw = move |lua: &Lua, (low, high): (f64, f64)| {
+        let mut random = random.borrow_mut();
+        note_wrapping(lua, &mut random, low, high);
+        Ok(random.default(low, high))
+    };
     host.set("rand_default", lua.create_function(draw)?)?;
     let random = Rc::clone(&held.random);
     let draw = move |_: &Lua, ()| Ok(random.borrow_mut().unique());

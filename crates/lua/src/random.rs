@@ -37,13 +37,24 @@ pub struct Random {
     clients: u32,
     /// Numbers taken of the unique sequence.
     taken: u64,
+    /// Where the script first asked for an interval that wraps.
+    pub wrapped_at: Option<String>,
 }
 
 impl Random {
     pub fn new(shapes: Shapes, seed: u64, client: u32, clients: u32) -> Random {
         let distributions = shapes.distributions();
         let rng = Rng::stream(seed, client.into(), u64::MAX);
-        Random { rng, shapes: distributions, default: distributions[shapes.default], seed, client, clients, taken: 0 }
+        Random {
+            rng,
+            shapes: distributions,
+            default: distributions[shapes.default],
+            seed,
+            client,
+            clients,
+            taken: 0,
+            wrapped_at: None,
+        }
     }
 
     /// The inputs of a transaction follow from the seed, the client and its number; another try draws anew.
@@ -66,6 +77,12 @@ impl Random {
         let (low, high) = (low as i64 as u32, high as i64 as u32);
         let width = high.wrapping_sub(low);
         low.wrapping_add(distribution.draw_between(&mut self.rng, 0, width.into()) as u32)
+    }
+
+    /// Whether the ends are not what a draw between them can be made of.
+    pub fn wraps(low: f64, high: f64) -> bool {
+        let fits = |end: f64| (0.0..=f64::from(u32::MAX)).contains(&end);
+        !fits(low) || !fits(high) || high < low
     }
 
     pub fn unit(&mut self) -> f64 {

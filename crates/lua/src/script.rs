@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Code, Dialect, Error, RowSink, Target};
 use load::{
-    ClientFuture, Commands, Dial, Ignored, OptionError, OptionValue, Options, Owner, Slot, Table, Tally, Workload,
-    WorkloadSpec,
+    ClientFuture, Commands, Dial, Ignored, OptionError, OptionValue, Options, Owner, Reported, Reporter, Slot, Table,
+    Tally, Workload, WorkloadSpec,
 };
 use sha2::{Digest, Sha256};
 
@@ -46,6 +46,8 @@ pub struct LuaScript {
     commands: BTreeMap<String, bool>,
     has_event: bool,
     reads_rows: bool,
+    /// What it has loaded by `ffi.load` when it was executed.
+    libraries: Vec<String>,
     /// Of the script and all files that it loads.
     digest: String,
 }
@@ -113,7 +115,9 @@ impl LuaScript {
         let options = host.declared().map_err(named)?;
         let options = options.map(|options| declared(&options)).transpose().map_err(named)?;
         let values = resolve(given, options.as_deref()).map_err(named)?;
-        expect_supported(&host, &values).map_err(named)?;
+        let is_given = |name: &str| given.keys().any(|given| given.replace('-', "_") == name);
+        host.check_options(&values, is_given).map_err(named)?;
+        expect_supported(&values).map_err(named)?;
         let loaded = host.loaded();
         let texts = || loaded.iter().chain(std::iter::once(&source.text));
         let mut digest = Sha256::new();
@@ -122,8 +126,9 @@ impl LuaScript {
         Ok(LuaScript {
             shapes: shapes(&values).map_err(named)?,
             commands: host.commands(),
-            has_event: host.function("event").is_some(),
+            has_event: ["event", "thread_run"].iter().any(|name| host.function(name).is_some()),
             reads_rows,
+            libraries: host.libraries(),
             digest: digest.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect(),
             declares: options.is_some(),
             declared: options.unwrap_or_default(),
@@ -175,13 +180,7 @@ impl LuaScript {
 }
 
 /// Refuses by name what the script wants and is not there.
-fn expect_supported(host: &Host, values: &Values) -> Result<(), String> {
-    if host.function("thread_run").is_some() {
-        return Err("the script brings its own thread_run(), which is not built in dbduel yet".to_owned());
-    }
-    if let Some(hook) = host.hooks().into_iter().find(|hook| hook.starts_with("report_")) {
-        return Err(format!("sysbench.hooks.{hook} is not built in dbduel yet"));
-    }
+fn expect_supported(values: &Values) -> Result<(), String> {
     match values.get("db_ps_mode") {
         Some(Setting::Text(mode)) if !["auto", "disable"].contains(&mode.as_str()) => {
             Err(format!("--db-ps-mode: auto or disable was expected, not `{mode}`"))
@@ -197,9 +196,11 @@ impl Workload for LuaScript {
         let options = self.values.iter().filter(|(name, _)| !apart.contains(&name.as_str()));
         let options = Sha256::digest(format!("{:?}", options.collect::<Vec<_>>()));
         let options: String = options[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let program = "the script is a program that runs with your rights, and it checks no answer".to_owned();
+        let libraries = self.libraries.iter().map(|name| format!("the script loads the library {name}"));
         WorkloadSpec {
             needs_answers: self.reads_rows,
-            notes: vec!["the script is a program that runs with your rights, and it checks no answer".to_owned()],
+            notes: std::iter::once(program).chain(libraries).collect(),
             ..WorkloadSpec::writing(format!("lua {} {options}", self.digest))
         }
     }
@@ -260,12 +261,45 @@ impl LuaScript {
         let session = Rc::new(RefCell::new(Session::new(dial.clone(), None, dialect)));
         let whole = self.state(RUN, 0, slot.clients, slot.input_seed, &session)?;
         whole.call_if_there("init", 0)?;
-        expect_supported(&whole, &self.values).map_err(Error::Client)?;
         Ok(whole)
     }
 }
 
+/// A state of its own, whose hooks print figures.
+struct Hooks(Host);
+
+impl Hooks {
+    fn name(part: Reported) -> &'static str {
+        match part {
+            Reported::Interval => "report_intermediate",
+            Reported::Whole => "report_cumulative",
+        }
+    }
+}
+
+impl Reporter for Hooks {
+    fn report(&mut self, part: Reported, figures: &[(&str, f64)]) -> Result<bool, Error> {
+        let name = Hooks::name(part);
+        let Some(hook) = self.0.hook(name) else { return Ok(false) };
+        let reported = self.0.report(hook, figures);
+        reported.map(|()| true).map_err(|why| Error::Client(format!("`{name}' function failed: {why}")))
+    }
+
+    fn end_intervals(&mut self) -> Result<(), Error> {
+        self.0.end_reports().map_err(Error::Client)
+    }
+}
+
 impl Commands for LuaScript {
+    fn reporter(&self, target: &Target, clients: u32, seed: u64) -> Result<Option<Box<dyn Reporter>>, Error> {
+        let dial = Dial::blocking(target.clone(), LOGIN_LIMIT);
+        let session = Rc::new(RefCell::new(Session::new(dial, None, target.dialect)));
+        let host = self.state(RUN, 0, clients, seed, &session)?;
+        let reports =
+            [Reported::Interval, Reported::Whole].into_iter().any(|part| host.hook(Hooks::name(part)).is_some());
+        Ok(reports.then(|| Box::new(Hooks(host)) as Box<dyn Reporter>))
+    }
+
     fn refuses(&self, command: &str) -> Option<String> {
         let path = &self.source.path;
         match command {

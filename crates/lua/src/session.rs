@@ -27,6 +27,8 @@ pub struct Session {
     /// None outside of a load, where every error is final.
     pub policy: Option<Arc<ErrorPolicy>>,
     pub counted: Attempt,
+    /// Where the script first bound a FLOAT or DOUBLE.
+    pub real_parameter_at: Option<String>,
     /// The last error, and the connection it came on.
     pub failed: Option<(Error, usize)>,
 }
@@ -61,6 +63,7 @@ impl Session {
             keeps_rows: false,
             policy: None,
             counted: Attempt::default(),
+            real_parameter_at: None,
             failed: None,
         }
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use driver::{Dialect, Login, NullServer, Target};
-use load::{Commands, Failure, Load, LoadOptions, OptionValue, Tally, Workload};
+use load::{Commands, Failure, Load, LoadOptions, OptionValue, Reported, Tally, Workload};
 
 use crate::script::{LuaScript, Source};
 
@@ -151,6 +151,109 @@ fn where_lua_cannot_be_suspended_the_worker_waits() {
 }
 
 #[test]
+fn a_script_may_bring_its_own_loop() {
+    let own = with_connection(
+        "function thread_run(id)
+            while ffi.C.sb_more_events(id) do
+               ffi.C.sb_event_start(id)
+               con:query('select 1')
+               ffi.C.sb_event_stop(id)
+            end
+            over = true
+         end
+         function thread_done() assert(over, 'the loop was not left') end",
+    );
+    for clients in [1, 3] {
+        let tally = ran(&own, &[], Dialect::MySql, clients, 9).unwrap();
+        assert_eq!((tally.committed, tally.reads), (9, 9), "{clients} clients");
+    }
+    let leaving = "function thread_run(id)
+            for _ = 1, 3 do ffi.C.sb_more_events(id); ffi.C.sb_event_stop(id) end
+         end";
+    assert_eq!(ran(leaving, &[], Dialect::MySql, 2, 1_000).unwrap().committed, 6);
+}
+
+#[test]
+fn functions_of_sysbench_are_answered_by_ffi() {
+    let event = "ffi.cdef[[
+            void sb_counter_inc(int, sb_counter_type);
+            uint32_t sb_rand_uniform(uint32_t, uint32_t);
+            void sb_rand_str(const char *, char *);
+            sql_result *db_query(sql_connection *con, const char *query, size_t len);
+            typedef uint32_t useconds_t;
+            int usleep(useconds_t useconds);
+         ]]
+         function thread_init() con = ffi.C.db_connection_create(ffi.C.db_create(nil)) end
+         function event()
+            local C, sql = ffi.C, 'select 1 and more'
+            local result = C.db_query(con, sql, 8)
+            local row = C.db_fetch_row(result)
+            assert(ffi.string(row.values[0].ptr, row.values[0].len) ~= '' and C.db_fetch_row(result) == nil)
+            C.sb_counter_inc(sysbench.tid, C.SB_CNT_WRITE)
+            C.sb_counter_inc(sysbench.tid, C.SB_CNT_ERROR)
+            assert(C.sb_rand_uniform(4, 4) == 4 and C.usleep(1) == 0)
+            local text = ffi.new('char[3]')
+            C.sb_rand_str('##', text)
+            assert(ffi.string(text):match('^%d%d$'))
+            local statement = C.db_prepare(con, 'UPDATE t SET c = ? WHERE a = ?', 30)
+            local binds, number, is_null = ffi.new('sql_bind[2]'), ffi.new('int64_t[1]', 7), ffi.new('char[1]', 1)
+            binds[0].type, binds[0].buffer = sysbench.sql.type.BIGINT, number
+            binds[1].type, binds[1].is_null = sysbench.sql.type.VARCHAR, is_null
+            assert(C.db_bind_param(statement, binds, 2) == 0)
+            C.db_execute(statement)
+            assert(C.db_close(statement) == 0)
+         end";
+    let tally = ran(event, &[], Dialect::MySql, 2, 6).unwrap();
+    assert_eq!((tally.reads, tally.writes, tally.retries), (6, 12, 6));
+}
+
+#[test]
+fn parameters_of_sysbench_0_5_are_values_of_a_table() {
+    let event = "function thread_init() db_connect(); values = { 7.9, 'text' }
+            statement = db_prepare('UPDATE t SET c = ? WHERE a = ?'); db_bind_param(statement, values) end
+         function event() values[1] = values[1] + 1; db_execute(statement) end";
+    assert_eq!(ran(event, &[], Dialect::MySql, 1, 3).unwrap().writes, 3);
+}
+
+#[test]
+fn hooks_are_given_figures() {
+    let text = "function event() end
+         function sysbench.hooks.report_intermediate(s) assert(s.events == 3 and s.time_total == 1.5, 'figures') end";
+    let nothing = nothing(Dialect::MySql);
+    let script = script(text, &[]).unwrap();
+    let mut reporter = Commands::reporter(&script, &nothing.target, 2, 1).unwrap().unwrap();
+    let mut report = |part, events| reporter.report(part, &[("events", events), ("time_total", 1.5)]);
+    assert!(report(Reported::Interval, 3.0).unwrap());
+    assert!(!report(Reported::Whole, 3.0).unwrap(), "it has no such hook");
+    let why = report(Reported::Interval, 4.0).unwrap_err().to_string();
+    assert!(why.contains("`report_intermediate' function failed: t.lua:2: figures"), "{why}");
+}
+
+#[test]
+fn time_outside_of_the_database_and_odd_arguments_are_kept() {
+    let event = with_connection(
+        "ffi.cdef('int usleep(unsigned int);')
+         function event()
+            sysbench.rand.uniform(5, 1)
+            sysbench.rand.default(1, 5)
+            if statement == nil then
+               statement = con:prepare('UPDATE t SET c = ?')
+               statement:bind_create(sysbench.sql.type.DOUBLE)
+            end
+            ffi.C.usleep(2000)
+            local garbage = {}
+            for at = 1, 2000 do garbage[at] = { at } end
+            assert(collectgarbage('count') < 16 * 1024, 'it is collected')
+         end",
+    );
+    let tally = ran(&event, &[], Dialect::MySql, 2, 200).unwrap();
+    assert!(tally.blocked_ns >= 200 * 2_000_000, "{} ns in usleep", tally.blocked_ns);
+    assert!(tally.collected_ns > 0);
+    assert_eq!(tally.script_remarks["script-random-wraps"], "t.lua:4: (5, 1)");
+    assert_eq!(tally.script_remarks["script-real-parameter"], "t.lua:8");
+}
+
+#[test]
 fn an_event_that_returns_true_ends_its_client_and_is_not_counted() {
     let event = "local n = 0; function event() n = n + 1; return n > 3 end";
     let tally = ran(event, &[], Dialect::MySql, 2, 1_000).unwrap();
@@ -182,7 +285,16 @@ fn what_goes_wrong_has_its_function_file_and_line() {
         "function event() end function thread_done() error('late') end",
         "`thread_done' function failed: t.lua:1: late",
     );
-    check("function event() sysbench.histogram.new() end", "sysbench.histogram is not built in dbduel yet");
+    check("function event()\n db_store_results() end", "t.lua:2: db_store_results is not built in dbduel yet");
+    check(
+        "ffi.cdef('int sb_nothing(int);') function event()\n ffi.C.sb_nothing(1) end",
+        "t.lua:2: undefined symbol: sb_nothing",
+    );
+    check("function event()\n ffi.C.not_declared(1) end", "t.lua:2: missing declaration for symbol 'not_declared'");
+    check(
+        "function thread_run(id) ffi.C.sb_more_events(id) error('x') end",
+        "`thread_run' function failed: t.lua:1: x",
+    );
     check("function event() sysbench.sql.driver('oracle') end", "the script asks for the driver `oracle`");
     check(
         &with_connection("function event() con:disconnect(); con:query('select 1') end"),
@@ -200,8 +312,16 @@ fn a_script_is_refused_by_name_and_line_before_any_server() {
     check("\nno.such.name = 1", &[], "t.lua:2: attempt to index global 'no'");
     check("sysbench.cmdline.options = {}", &[("bad", "1")], "invalid option: --bad=1");
     check("sysbench.cmdline.options = { n = { 'a number', 3 } }", &[("n", "x")], "--n: a number was expected, not `x`");
-    check("function thread_run() end", &[], "brings its own thread_run()");
-    check("function sysbench.hooks.report_intermediate() end", &[], "sysbench.hooks.report_intermediate is not built");
+    let int = "sysbench.cmdline.options = { n = { 'a number', 3, sysbench.cmdline.ARG_INT, function(name, value)
+            return ffi.string(name) == 'n' and tonumber(ffi.string(value)) < 10 end } }";
+    check(int, &[("n", "2.5")], "--n: a whole number was expected");
+    check(int, &[("n", "11")], "Invalid value for the 'n' option: '11'");
+    check("sysbench.cmdline.options = { n = { 'a number', 3, 77 } }", &[], "`n` has a type of no known kind");
+    check(
+        "sysbench.cmdline.options = { n = { 'x', 'y', sysbench.cmdline.ARG_INT } }",
+        &[],
+        "`n`: a number was expected",
+    );
     check("require('no_such_module')", &[], "no_such_module");
     check("", &[("db-ps-mode", "some")], "--db-ps-mode: auto or disable was expected");
     check("os.exit()", &[], "t.lua:1: os.exit(0) was called");
@@ -222,6 +342,10 @@ fn options_are_the_scripts_and_sysbenchs() {
             assert(sysbench.cmdline.command == 'run' and sysbench.cmdline.script_path == 't.lua')
          end";
     assert_eq!(ran(text, &[("n", "4.5"), ("mysql-user", "me")], Dialect::MySql, 1, 2).unwrap().committed, 2);
+    let kinds = "local c = sysbench.cmdline
+         c.options = { i = { 'int', 3, c.ARG_INT, function() return true end }, s = { 'size', '2K', c.ARG_SIZE }, f = { 'file', nil, c.ARG_FILE } }
+         function event() local o = sysbench.opt; assert(o.i == 7 and o.s == 2048 and o.f == '', o.s) end";
+    assert_eq!(ran(kinds, &[("i", "7")], Dialect::MySql, 1, 2).unwrap().committed, 2);
     let legacy = "function event() assert(oltp_table_size == '7' and thread_id == sysbench.tid) end";
     assert_eq!(ran(legacy, &[("oltp-table-size", "7")], Dialect::MySql, 1, 2).unwrap().committed, 2);
 }

@@ -23,6 +23,7 @@ pub mod observe;
 mod operations;
 mod paired;
 pub mod recovery;
+mod script;
 pub mod target_tables;
 
 use std::collections::BTreeMap;
@@ -47,6 +48,7 @@ pub use interval::Interval;
 pub use metrics::metrics;
 pub use operations::remarks;
 pub use paired::{Meeting, run_duet};
+pub use script::remarks as remarks_of_script;
 
 /// Everything one trial needs, decided beforehand.
 pub struct Trial<'a> {
@@ -473,6 +475,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         flags.push(generator_limit::BOUND.to_owned());
     }
     let mut remarks = operations::remarks(&tally.programs);
+    remarks.extend(script::remarks(tally));
     let spec = trial.workload.spec();
     if spec.writes && !trial.workload.is_one_pass() {
         remarks.extend(deferred_work::short(&readings, tally.interval_ns as f64 / 1e9));

@@ -62,6 +62,9 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
         let unanswered = tally.unanswered.count_above(limit);
         put("above_limit", tally.response.count_above(limit).saturating_sub(unanswered) as f64);
     }
+    if workload.commands().is_some() {
+        put("lua_gc_ms", tally.collected_ns as f64 / 1e6);
+    }
     put("occupancy", tally.occupancy());
     put(latency::BUSY_CLIENTS, tally.busy_clients());
     // A trial without a commit is not left out because of its result: it cost as much as half a transaction.
