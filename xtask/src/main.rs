@@ -25,9 +25,11 @@ mod findings;
 mod floor;
 mod held;
 mod hostile;
+mod image_files;
 mod one_trial;
 mod place;
 mod planted;
+mod release;
 mod slowdowns;
 mod test_runs;
 mod tidy;
@@ -72,6 +74,8 @@ enum Task {
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
     Hostile(hostile::Hostile),
+    /// Compare what dbduel unpacks of container images with what umoci unpacks
+    Images(image_files::Images),
     /// Run a contender against itself, which must come out as no difference
     Aa(aa::AaHistory),
     /// Slow one side of a server's duel with itself, and hold dbduel to what it finds
@@ -96,6 +100,8 @@ enum Task {
     ClientWorker(client_programs::ClientWorker),
     #[command(hide = true)]
     TpccWorker(bench_tpcc::TpccWorker),
+    /// Package every crate, and build dbduel from the packages alone
+    Release(release::Release),
     /// Run one fuzz target for a minute
     Fuzz {
         /// The target: a file under fuzz/fuzz_targets, without its ending
@@ -127,6 +133,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
+        Task::Images(options) => image_files::run(&options),
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),
         Task::Planted(options) => planted::run(&options, root),
@@ -139,6 +146,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::TpccWorker(worker) => bench_tpcc::run_worker(&worker),
+        Task::Release(_) => release::release(root),
         Task::Fuzz { name } => fuzz(root, &name),
     }
 }

@@ -11,7 +11,7 @@ use crate::values;
 use engine::memory_need;
 use engine::tunable::{Machine, Tunable, tunables};
 use experiment::plan::{data_directory_bytes, heaviest_point};
-use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, plain_file, resolve};
+use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, resolve};
 use record::format::Point;
 use record::format::tuning::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
 use trial::host;
@@ -65,8 +65,7 @@ impl Draft {
     ) -> Result<Draft, Error> {
         let overrides = request.overrides.clone();
         let experiment = Experiment::load(file, known, &overrides).map_err(Error::mistake)?;
-        let source = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX)
-            .with_context(|| format!("cannot read {}", file.display()))?;
+        let source = known.source(file).with_context(|| format!("cannot read {}", file.display()))?;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
         refuse_target(incumbent, file)?;
         refuse_rate(workload, &experiment, file)?;

@@ -72,6 +72,14 @@ pub enum Command {
     Cache(CacheArgs),
     /// Print a tuning ladder for a server on a machine, with the reason for each rung
     Advise(AdviseArgs),
+    /// Write an experiment file for two servers, with every other key as a comment: its default and the reason
+    Init(InitArgs),
+    /// Print the JSON Schema of experiment files, for editors
+    Schema,
+    /// Print the script that completes commands, files, versions and runs in a shell
+    Completions(CompletionsArgs),
+    /// Write man pages, one for each command
+    Man(ManArgs),
     /// Recompute every number of a stored run or of an HTML report from the raw data
     Verify(VerifyArgs),
     /// Check the statistics by simulation, or what the observers cost
@@ -464,6 +472,37 @@ fn size(text: &str) -> Result<u64, String> {
         Some(0) => Err("a size of nothing leaves nothing to advise on; write 512MiB or 8GiB".to_owned()),
         Some(bytes) => Ok(bytes),
     }
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Compare these two; the first is the baseline. Each is an engine with its version (mysql@8.0.31), a folder
+    /// with a server that you unpacked, or the URL of a running server
+    #[arg(value_name = "SERVER", num_args = 2, required = true)]
+    pub servers: Vec<String>,
+    /// Measure this workload; `dbduel list workloads` has the names
+    #[arg(long, value_name = "WORKLOAD", default_value = "oltp_read_write")]
+    pub workload: String,
+    /// Write to this new file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// Shells that `completions` has a script for.
+pub const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
+
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell that reads the script: `source <(dbduel completions bash)` in ~/.bashrc
+    #[arg(value_name = "SHELL", value_parser = PossibleValuesParser::new(SHELLS))]
+    pub shell: String,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write the pages to this folder, which is made where it is missing
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
 }
 
 #[derive(Debug, Args)]

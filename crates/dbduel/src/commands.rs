@@ -6,9 +6,11 @@
 mod aa;
 mod advise;
 mod compare;
+mod init;
 mod lists;
 mod run;
 mod selftest;
+pub mod shell;
 mod try_out;
 mod tune;
 mod verify;
@@ -47,6 +49,10 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),
         Command::Advise(args) => advise::advise(args),
+        Command::Init(args) => init::init(args),
+        Command::Schema => schema(),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
         Command::Verify(args) => verify::verify(args),
         Command::Selftest(args) => selftest::selftest(args),
     }
@@ -121,6 +127,13 @@ fn export(args: &ReportArgs, run: &str) -> Result<u8, Failure> {
         Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?,
         None => print_bytes(&bytes)?,
     }
+    Ok(exit::DONE)
+}
+
+/// `dbduel schema`: the JSON Schema of experiment files.
+fn schema() -> Result<u8, Failure> {
+    let schema = serde_json::to_string_pretty(&experiment::schema(&KNOWN)).context("cannot write the schema")?;
+    print(&(schema + "\n"))?;
     Ok(exit::DONE)
 }
 

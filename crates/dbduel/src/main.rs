@@ -27,8 +27,13 @@ use report::sentences;
 use workloads::{ADVISED, WORKLOADS, null_load};
 
 /// The engines and workloads of this program.
-pub static KNOWN: Known =
-    Known { engines: Engines(ENGINES), workloads: Workloads(WORKLOADS), null_load, advised: ADVISED };
+pub static KNOWN: Known = Known {
+    engines: Engines(ENGINES),
+    workloads: Workloads(WORKLOADS),
+    null_load,
+    advised: ADVISED,
+    shipped: shipped::BY_NAME,
+};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
@@ -39,6 +44,7 @@ fn main() -> ExitCode {
         Some(first) if first == hidden::SUBCOMMAND => hidden::main(args.collect::<Vec<OsString>>()),
         _ => {}
     }
+    commands::shell::answer_completion_script();
     let arguments = match cli::hide_password::arguments() {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -1,11 +1,14 @@
 //! The experiments that come with dbduel: their names and questions, for who has no file yet.
 
 /// Needs no server, and takes less than two minutes.
-pub const FIRST: &str = "experiments/quickstart.toml";
+pub const FIRST: &str = "quickstart";
+
+/// Experiments that run by name, from any folder.
+pub const BY_NAME: &[(&str, &str)] = &[(FIRST, SHIPPED[0].1)];
 
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../experiments/", $name)))),+]
+        &[$(($name, include_str!(concat!("../experiments/", $name)))),+]
     };
 }
 
@@ -35,7 +38,8 @@ const SHIPPED: &[(&str, &str)] = shipped![
 pub fn list() -> String {
     let entry = |(name, text): &(&str, &str)| format!("  experiments/{name}\n      {}\n", question(text));
     let entries: String = SHIPPED.iter().map(entry).collect();
-    format!("Experiments that come with the source of dbduel:\n{entries}\nnext: dbduel plan {FIRST}\n")
+    let inside = "`quickstart` is inside the program and needs no file";
+    format!("Experiments that come with the source of dbduel; {inside}:\n{entries}\nnext: dbduel plan {FIRST}\n")
 }
 
 fn question(text: &str) -> String {
@@ -49,7 +53,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_folder_is_listed_with_its_question() {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
         let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         let mut names: Vec<String> = names.filter(|name| name.ends_with(".toml")).collect();
         let mut listed: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();

@@ -53,8 +53,24 @@ fn every_faulty_experiment_is_refused_with_its_transcript_and_status_2() {
 fn help_is_as_it_was_reviewed() {
     let folder = manifest_dir().join("tests/cli");
     let names = [
-        "run", "plan", "tune", "report", "list", "fetch", "cache", "prepare", "bench", "check", "cleanup", "verify",
-        "selftest", "advise",
+        "run",
+        "plan",
+        "tune",
+        "report",
+        "list",
+        "fetch",
+        "cache",
+        "prepare",
+        "bench",
+        "check",
+        "cleanup",
+        "verify",
+        "selftest",
+        "advise",
+        "init",
+        "schema",
+        "completions",
+        "man",
     ];
     let commands = std::iter::once(Vec::new()).chain(names.map(|name| vec![name]));
     let mut differences = Vec::new();
@@ -133,6 +149,111 @@ fn the_schema_of_the_json_report_needs_no_run() {
     assert_eq!(dbduel(&["report", "last", "--schema"]).status.code(), Some(2));
 }
 
+/// Says with which of the files a JSON Schema validator of another author agrees; none where Python has no `jsonschema`.
+fn validated(files: &[PathBuf]) -> Option<Vec<bool>> {
+    const PROGRAM: &str = "import json, sys, jsonschema
+schema, *files = json.load(sys.stdin)
+jsonschema.Draft202012Validator.check_schema(schema)
+validator = jsonschema.Draft202012Validator(schema)
+print(json.dumps([validator.is_valid(file) for file in files]))";
+    let schema: serde_json::Value = serde_json::from_slice(&dbduel(&["schema"]).stdout).unwrap();
+    let read = |file: &PathBuf| {
+        serde_json::to_value(toml::from_str::<toml::Table>(&std::fs::read_to_string(file).unwrap()).unwrap()).unwrap()
+    };
+    let input: Vec<serde_json::Value> = std::iter::once(schema).chain(files.iter().map(read)).collect();
+    let mut python = Command::new("python3");
+    let mut child = python
+        .args(["-c", PROGRAM])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .ok()?;
+    // A program that fails at once does not read.
+    let _ = serde_json::to_writer(child.stdin.take().unwrap(), &input);
+    let output = child.wait_with_output().unwrap();
+    let stderr = text(&output.stderr);
+    if stderr.contains("No module named") {
+        return None;
+    }
+    assert!(output.status.success(), "{stderr}");
+    Some(serde_json::from_slice(&output.stdout).unwrap())
+}
+
+#[test]
+fn the_schema_accepts_every_shipped_experiment_and_refuses_what_is_written_wrongly() {
+    let shipped = toml_files(&manifest_dir().join("experiments"));
+    let wrong = [
+        "unknown-keys",
+        "choices",
+        "wrong-types",
+        "keys-in-the-wrong-table",
+        "quantities",
+        "sweep-range-incomplete",
+        "words-of-other-tools",
+        "workload-options",
+        "empty",
+        "gate-and-labels",
+    ];
+    let wrong = wrong.map(|name| manifest_dir().join("tests/cli").join(name).with_extension("toml"));
+    let files: Vec<PathBuf> = shipped.iter().cloned().chain(wrong).collect();
+    let Some(valid) = validated(&files) else {
+        support::print_skipped("Python has no module jsonschema");
+        return;
+    };
+    for (index, (file, is_valid)) in files.iter().zip(valid).enumerate() {
+        assert_eq!(is_valid, index < shipped.len(), "{}", file.display());
+    }
+}
+
+#[test]
+fn a_completion_script_gets_commands_versions_workloads_files_and_runs() {
+    let place = support::Place::new();
+    place.write("one.toml", "");
+    place.write("one.txt", "");
+    let candidates = |words: &[&str]| {
+        let mut command = place.command(&[&["--", "dbduel"], words].concat());
+        let output = command.env("DBDUEL_COMPLETE", "fish").output().unwrap();
+        text(&output.stdout).lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(candidates(&["fet"]), ["fetch"]);
+    assert!(candidates(&["fetch", "mysql@"]).contains(&"mysql@5.5.9".to_owned()));
+    assert!(candidates(&["prepare", "oltp_"]).contains(&"oltp_read_write".to_owned()));
+    assert_eq!(candidates(&["plan", "on"]), ["one.toml"]);
+    assert!(candidates(&["report", ""]).contains(&"last".to_owned()));
+    assert!(text(&dbduel(&["completions", "bash"]).stdout).contains("DBDUEL_COMPLETE=\"bash\""));
+    assert_eq!(dbduel(&["completions", "tcsh"]).status.code(), Some(2));
+}
+
+#[test]
+fn init_writes_a_file_that_can_be_planned_and_refuses_what_it_cannot_name() {
+    let place = support::Place::new();
+    let (out, _) = place.expect(0, &["init", "mysql@5.5.9", "mysql@8.0.31", "--out", "new.toml"]);
+    assert!(out.ends_with("next: dbduel plan new.toml\n"), "{out}");
+    let (plan, _) = place.expect(0, &["plan", "new.toml"]);
+    assert!(plan.starts_with("plan: new\n") && plan.contains("mysql@8.0.31"), "{plan}");
+    let (_, err) = place.expect(2, &["init", "mysql@5.5.9", "mysql@8.0.31", "--out", "new.toml"]);
+    assert!(err.contains("cannot write new.toml") && err.contains("File exists"), "{err}");
+    for arguments in [
+        &["init", "mysql@5.5.9"][..],
+        &["init", "mysql@5.5.9", "oracle@23"],
+        &["init", "mysql@5.5.9", "./nowhere"],
+        &["init", "sqlite", "sqlite", "--workload", "nothing"],
+    ] {
+        place.expect(2, arguments);
+    }
+}
+
+#[test]
+fn man_pages_are_written_for_every_command() {
+    let place = support::Place::new();
+    place.expect(0, &["man", "--out", "man"]);
+    for name in ["dbduel.1", "dbduel-run.1", "dbduel-bench.1"] {
+        let page = std::fs::read_to_string(place.path().join("man").join(name)).unwrap();
+        assert!(page.contains(".TH ") && page.contains(".SH \"EXIT STATUS\""), "{name}: {page}");
+    }
+}
+
 fn planned(file: &Path, options: &[&str]) -> serde_json::Value {
     let output = dbduel(&[&["plan", "--json", file.to_str().unwrap()], options].concat());
     // Some need more cores than this host has, or a target that is nowhere: the plan is printed all the same.
@@ -144,7 +265,7 @@ fn planned(file: &Path, options: &[&str]) -> serde_json::Value {
 
 #[test]
 fn every_shipped_experiment_can_be_planned_and_may_get_a_verdict() {
-    for file in toml_files(&manifest_dir().join("../../experiments")) {
+    for file in toml_files(&manifest_dir().join("experiments")) {
         let plan = planned(&file, &[]);
         let contenders = plan["contenders"].as_array().unwrap().len();
         let blocks = plan["method"]["blocks"].as_u64().unwrap() as usize;
@@ -189,7 +310,7 @@ fn what_a_plan_cannot_check_is_listed_and_nothing_is_made_for_it() {
 
 #[test]
 fn the_quickstart_fits_its_budget() {
-    let plan = planned(&manifest_dir().join("../../experiments/quickstart.toml"), &[]);
+    let plan = planned(&manifest_dir().join("experiments/quickstart.toml"), &[]);
     assert_eq!(plan["method"]["budget_s"], 100.0);
     assert_eq!(plan["trials"].as_array().unwrap().len(), 2 * 2 * 8);
     assert!(plan["expected"]["run_s"].as_f64().unwrap() < 100.0);
@@ -198,7 +319,7 @@ fn the_quickstart_fits_its_budget() {
 
 #[test]
 fn the_plan_as_text_names_every_trial_and_its_hash() {
-    let file = manifest_dir().join("../../experiments/mysql-5.5-vs-5.6.toml");
+    let file = manifest_dir().join("experiments/mysql-5.5-vs-5.6.toml");
     let output = dbduel(&["plan", file.to_str().unwrap()]);
     let (stdout, plan) = (text(&output.stdout), planned(&file, &[]));
     assert!(stdout.contains(plan["plan_hash"].as_str().unwrap()));

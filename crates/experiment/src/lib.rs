@@ -20,6 +20,7 @@ mod mistakes;
 mod parse;
 pub mod plan;
 pub mod recovery;
+mod schema;
 mod section;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
@@ -40,6 +41,7 @@ pub use record::secrets::{MASK, is_secret_key};
 pub use record::shell::{shell_path, shell_word};
 pub use record::{plain_file, quantity};
 pub use recovery::Recovery;
+pub use schema::schema;
 pub use vocabulary::{Known, Needs, NullLoad};
 
 use std::collections::BTreeMap;

@@ -25,7 +25,7 @@ use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop, aa, arrangements};
 use engine::request::TRANSPORT_WORDS;
 use record::format::PlanRecord;
-use record::{plain_file, secrets};
+use record::secrets;
 
 const CLIENTS_KEYS_LATER: &[&str] = &["launcher", "workers"];
 
@@ -92,8 +92,7 @@ impl Experiment {
     /// Reads and checks an experiment file.
     pub fn load(path: &Path, known: &Known, overrides: &Overrides) -> Result<Experiment, Mistakes> {
         let file = path.display().to_string();
-        let source =
-            plain_file::read_text(path, plain_file::TEXT_BYTES_MAX).map_err(|cause| unreadable(&file, &cause))?;
+        let source = known.source(path).map_err(|cause| unreadable(&file, &cause))?;
         Experiment::parse(&source, &file, known, overrides)
     }
 

@@ -24,6 +24,7 @@ pub fn known() -> Known {
         workloads: Workloads(&KINDS),
         null_load: |one_pass| Ok(Arc::new(Unmoved { one_pass, ..Unmoved::default() })),
         advised: ScaledWorkload { kind: &KINDS[0], scale: "rows" },
+        shipped: &[],
     }
 }
 

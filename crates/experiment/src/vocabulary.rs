@@ -1,10 +1,13 @@
 //! What an experiment file may name; the program that reads the file hands it in.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use engine::{Engine, Engines};
 use load::{OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind, Workloads};
+use record::plain_file;
 
 /// The engines and workloads that there are.
 #[derive(Debug, Clone, Copy)]
@@ -16,6 +19,8 @@ pub struct Known {
     pub null_load: NullLoad,
     /// What a ladder of advice is measured with.
     pub advised: ScaledWorkload,
+    /// Experiments inside the program, by name: they need no file.
+    pub shipped: &'static [(&'static str, &'static str)],
 }
 
 /// Makes what the load generator sends to measure itself.
@@ -24,6 +29,14 @@ pub type NullLoad = fn(one_pass: bool) -> Result<Arc<dyn Workload>, OptionError>
 impl Known {
     pub fn engine(&self, kind: &str) -> Option<&'static dyn Engine> {
         self.engines.find(kind).ok()
+    }
+
+    /// The text of an experiment file, or of the experiment inside the program that a name without a file means.
+    pub fn source(&self, path: &Path) -> io::Result<String> {
+        match self.shipped.iter().find(|(name, _)| path == Path::new(name)) {
+            Some((_, text)) if !path.exists() => Ok((*text).to_owned()),
+            _ => plain_file::read_text(path, plain_file::TEXT_BYTES_MAX),
+        }
     }
 
     /// A workload's own checks of options of the right name and type: their ranges and values, and what it needs

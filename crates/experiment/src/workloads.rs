@@ -417,7 +417,7 @@ fn option_value(value: &Value, default: &OptionValue) -> Result<OptionValue, &'s
 }
 
 /// The default of an option, which also gives the option's type.
-fn default_value(default: &str) -> OptionValue {
+pub fn default_value(default: &str) -> OptionValue {
     let Ok(value) = DeValue::parse(default) else {
         return OptionValue::Text(default.to_owned());
     };

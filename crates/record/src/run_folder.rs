@@ -438,12 +438,12 @@ fn slug(name: &str) -> String {
 /// The run that started last, going by the time in the folders' names.
 fn newest(runs: &Path) -> Result<PathBuf> {
     let last = stamped(runs)?.into_iter().max();
-    last.map(|(.., path)| path).ok_or_else(|| anyhow!("there is no stored run under `{}` yet; --runs names another folder\n  next: `dbduel run experiments/quickstart.toml` makes one in two minutes", runs.display()))
+    last.map(|(.., path)| path).ok_or_else(|| anyhow!("there is no stored run under `{}` yet; --runs names another folder\n  next: `dbduel run quickstart` makes one in two minutes", runs.display()))
 }
 
 /// Runs with the time and the name that order them.
 fn stamped(runs: &Path) -> Result<Vec<(String, String, PathBuf)>> {
-    let entries = fs::read_dir(runs).with_context(|| format!("there are no runs here: cannot read `{}`; --runs names another folder\n  next: `dbduel run experiments/quickstart.toml` makes one in two minutes", runs.display()))?;
+    let entries = fs::read_dir(runs).with_context(|| format!("there are no runs here: cannot read `{}`; --runs names another folder\n  next: `dbduel run quickstart` makes one in two minutes", runs.display()))?;
     let mut found = Vec::new();
     for entry in entries {
         let path = entry?.path();

@@ -22,6 +22,7 @@ static KNOWN: Known = Known {
     workloads: Workloads(POINTS),
     null_load: workloads::null_load,
     advised: ScaledWorkload { kind: &POINTS[0], scale: "points" },
+    shipped: &[],
 };
 
 /// Set where this test runs itself in a corner of its own.

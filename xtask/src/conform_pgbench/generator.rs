@@ -59,7 +59,8 @@ impl Generator {
     }
 
     fn of(&mut self, of: Type, depth: u32) -> String {
-        let of = if self.rng.random_bool(MISFIT) { self.any_type() } else { of };
+        let is_misfit = self.rng.random_bool(MISFIT);
+        let of = if is_misfit { self.any_type() } else { of };
         if self.rng.random_bool(NULL) {
             return self.pick(&["null", ":n"]).to_owned();
         }
@@ -72,8 +73,8 @@ impl Generator {
             (_, Type::Double) => self.double(depth - 1),
             (_, Type::Boolean) => self.boolean(depth - 1),
         };
-        // Without parentheses precedence is compared, too.
-        if self.rng.random_bool(0.5) { format!("({text})") } else { text }
+        // Without parentheses precedence is compared, too; two comparisons in one sum would chain, which is no expression.
+        if is_misfit || self.rng.random_bool(0.5) { format!("({text})") } else { text }
     }
 
     fn case(&mut self, of: Type, depth: u32) -> String {

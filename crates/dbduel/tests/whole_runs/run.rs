@@ -857,9 +857,9 @@ fn the_quickstart_of_the_readme_runs() {
     let place = Place::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let readme = fs::read_to_string(root.join("README.md")).unwrap();
-    assert!(readme.contains("run experiments/quickstart.toml"));
-    let file = root.join("experiments/quickstart.toml");
-    let (stdout, _) = place.expect(0, &["run", file.to_str().unwrap(), "--blocks", "1"]);
+    assert!(readme.contains("run quickstart\n"));
+    // From a folder without any experiment: the program has it inside.
+    let (stdout, _) = place.expect(0, &["run", "quickstart", "--blocks", "1"]);
     assert!(stdout.contains("No verdict: 1 of the ") && stdout.contains("report.html"), "{stdout}");
     place.assert_every_trial_ran_once();
 }
@@ -880,10 +880,7 @@ fn without_a_run_the_report_names_the_command_that_makes_one() {
     let place = Place::new();
     for runs in ["runs", "tmp"] {
         let (_, stderr) = place.expect(4, &["report", "last", "--runs", runs]);
-        assert!(
-            stderr.contains(runs) && stderr.contains("\n  next: `dbduel run experiments/quickstart.toml` makes one"),
-            "{stderr}"
-        );
+        assert!(stderr.contains(runs) && stderr.contains("\n  next: `dbduel run quickstart` makes one"), "{stderr}");
     }
 }
 

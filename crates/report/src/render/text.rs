@@ -164,7 +164,8 @@ fn list(items: &[Text], layout: Layout) -> Vec<String> {
         lines
     };
     let left = items.len().saturating_sub(layout.items);
-    let more = (left > 0).then(|| format!("    and {left} more (--full)"));
+    let and = if layout.items == 0 { "" } else { "and " };
+    let more = (left > 0).then(|| format!("    {and}{left} more (--full)"));
     items.iter().take(layout.items).flat_map(item).chain(more).collect()
 }
 

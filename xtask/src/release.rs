@@ -1,0 +1,93 @@
+//! `cargo xtask release --dry-run`: every crate as it would be published, and dbduel built from these packages alone.
+//!
+//! A crate that includes a file from outside of its folder builds in the workspace and not from its package. Publishing
+//! itself is done by hand.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+
+use crate::run;
+
+#[derive(Args)]
+pub struct Release {
+    /// Publish nothing
+    #[arg(long, required = true)]
+    pub dry_run: bool,
+}
+
+/// Members of the workspace that are no part of a release.
+const OWN_USE: [&str; 5] = ["xtask", "pages", "house-tests", "toy-engine", "toy-workload"];
+
+pub fn release(root: &Path) -> Result<()> {
+    let packages = root.join("target/package");
+    let build = packages.join("build");
+    for stale in [&packages, &build] {
+        if stale.exists() {
+            fs::remove_dir_all(stale).with_context(|| format!("cannot remove {}", stale.display()))?;
+        }
+    }
+    let excluded = OWN_USE.iter().flat_map(|name| ["--exclude", name]);
+    let arguments: Vec<&str> = ["package", "--workspace", "--no-verify"].into_iter().chain(excluded).collect();
+    run(root, "cargo", &arguments, &[])?;
+    fs::create_dir(&build)?;
+    let crates = unpack(&packages, &build)?;
+    ensure!(crates.iter().any(|name| name.starts_with("dbduel-0.")), "a crate of the workspace is missing");
+    fs::write(build.join("Cargo.toml"), manifest(&fs::read_to_string(root.join("Cargo.toml"))?, &crates))?;
+    fs::copy(root.join("Cargo.lock"), build.join("Cargo.lock"))?;
+    let target = root.join("target");
+    run(&build, "cargo", &["build", "--workspace", "--target-dir", &target.display().to_string()], &[])?;
+    // Where no file of the source is in sight.
+    let empty = tempfile::tempdir()?;
+    let program = target.join("debug/dbduel").display().to_string();
+    run(empty.path(), &program, &["plan", "quickstart"], &[])
+}
+
+/// Unpacks every package, and gives the names of their folders.
+fn unpack(packages: &Path, build: &Path) -> Result<Vec<String>> {
+    let files = fs::read_dir(packages)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<PathBuf>>>()?;
+    let mut names = Vec::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|extension| extension == "crate")) {
+        run(build, "tar", &["-xzf", &file.display().to_string()], &[])?;
+        names.extend(file.file_stem().map(|name| name.to_string_lossy().into_owned()));
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// A workspace of the packages, which need one another as they would from a registry, with the profiles of this one.
+fn manifest(workspace: &str, crates: &[String]) -> String {
+    let members: Vec<String> = crates.iter().map(|name| format!("{name:?}")).collect();
+    let package = |folder: &String| folder.rsplit_once('-').map_or(folder.clone(), |(name, _)| name.to_owned());
+    let patches = crates.iter().map(|folder| format!("{} = {{ path = {folder:?} }}\n", package(folder)));
+    let mut is_profile = false;
+    let profiles = workspace.lines().filter(|line| {
+        if line.starts_with('[') {
+            is_profile = line.starts_with("[profile.dev");
+        }
+        is_profile
+    });
+    let profiles: Vec<&str> = profiles.collect();
+    let (members, patches) = (members.join(", "), patches.collect::<String>());
+    format!(
+        "[workspace]\nresolver = \"3\"\nmembers = [{members}]\n\n[patch.crates-io]\n{patches}\n{}\n",
+        profiles.join("\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_need_one_another_and_keep_the_profiles() {
+        let workspace =
+            "[workspace]\nmembers = [\"a\"]\n[profile.dev]\ndebug = 1\n[workspace.dependencies]\nb = \"1\"\n";
+        let found = manifest(workspace, &["dbduel-stats-0.1.0".to_owned()]);
+        assert!(found.contains("members = [\"dbduel-stats-0.1.0\"]"), "{found}");
+        assert!(found.contains("dbduel-stats = { path = \"dbduel-stats-0.1.0\" }"), "{found}");
+        assert!(found.contains("[profile.dev]\ndebug = 1") && !found.contains("b = \"1\""), "{found}");
+    }
+}
