@@ -16,6 +16,7 @@ mod client_programs;
 mod conform;
 mod conform_lua;
 mod conform_pgbench;
+mod conform_recovery;
 mod conform_sqlbench;
 mod conform_tpcc;
 mod core_counters;
@@ -65,6 +66,8 @@ enum Task {
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
     /// Compare our language of scripts, builtin scripts included, with the real pgbench
     ConformPgbench(conform_pgbench::ConformPgbench),
+    /// Kill servers and crash their file systems, and compare the commits that survive with what engines document
+    ConformRecovery(conform_recovery::ConformRecovery),
     /// Compare what the scripts of sysbench do here with what they do with sysbench itself
     ConformLua(conform_lua::ConformLua),
     /// Take each server found here from start to stop, and test the driver on real servers
@@ -126,6 +129,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::ConformPgbench(options) => conform_pgbench::run(&options, root),
+        Task::ConformRecovery(options) => conform_recovery::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),

@@ -6,7 +6,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::theil_sen;
+use stats::{median_interval, theil_sen};
 
 use super::named::named;
 use record::format::crash::{
@@ -71,6 +71,24 @@ named! {
     }
 }
 
+impl MeasuredClass {
+    /// `D3`, `at least D2`.
+    pub fn text(&self) -> String {
+        match self.known {
+            ClassBound::Exactly => self.class.to_owned(),
+            bound => format!("{} {}", bound.as_str(), self.class),
+        }
+    }
+}
+
+impl super::Conclusions {
+    /// What the crashes of this run have shown of a contender: under several workloads, the least.
+    pub fn measured_class(&self, contender: &str) -> Option<MeasuredClass> {
+        let ours = self.durability.iter().filter(|one| one.contender == contender);
+        ours.filter_map(|one| one.measured).min_by_key(|measured| measured.class)
+    }
+}
+
 /// Medians over the crashes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RecoveryFigures {
@@ -78,6 +96,9 @@ pub struct RecoveryFigures {
     pub tps: Option<f64>,
     pub t_conn_s: Option<f64>,
     pub t_rw_s: Option<f64>,
+    /// The interval of that median, from one crash to another; null where there are too few.
+    pub t_rw_s_low: Option<f64>,
+    pub t_rw_s_high: Option<f64>,
     pub t_rw_s_max: Option<f64>,
     pub t_95_s: Option<f64>,
     /// Crashes behind which the rate did not come back while it was waited for.
@@ -198,25 +219,39 @@ fn figures(trials: &[&TrialRecord]) -> RecoveryFigures {
         all
     };
     let pairs: Vec<(f64, f64)> = ok.iter().filter_map(|one| value(one, REDO).zip(value(one, FIRST_COMMIT))).collect();
+    let bounds = median_interval(&all(FIRST_COMMIT), CONFIDENCE).and_then(|median| median.bounds);
+    RecoveryFigures {
+        tps: median(&all("tps")),
+        t_conn_s: median(&all(FIRST_LOGIN)),
+        t_rw_s: median(&all(FIRST_COMMIT)),
+        t_rw_s_low: bounds.map(|bounds| bounds.low),
+        t_rw_s_high: bounds.map(|bounds| bounds.high),
+        t_rw_s_max: all(FIRST_COMMIT).last().copied(),
+        t_95_s: median(&all(FULL_RATE)),
+        without_full_rate: ok.len() - all(FULL_RATE).len(),
+        redo_bytes: median(&all(REDO)),
+        per_redo: per_redo(&pairs),
+        pairs,
+    }
+}
+
+fn per_redo(pairs: &[(f64, f64)]) -> Option<PerRedo> {
     let in_gib: Vec<(f64, f64)> = pairs.iter().map(|(bytes, seconds)| (bytes / GIB, *seconds)).collect();
-    let per_redo = theil_sen(&in_gib, CONFIDENCE).map(|slope| PerRedo {
+    theil_sen(&in_gib, CONFIDENCE).map(|slope| PerRedo {
         seconds_per_gib: slope.value,
         low: slope.interval.low,
         high: slope.interval.high,
         intercept_s: slope.intercept,
         crashes: slope.points,
-    });
-    RecoveryFigures {
-        tps: median(&all("tps")),
-        t_conn_s: median(&all(FIRST_LOGIN)),
-        t_rw_s: median(&all(FIRST_COMMIT)),
-        t_rw_s_max: all(FIRST_COMMIT).last().copied(),
-        t_95_s: median(&all(FULL_RATE)),
-        without_full_rate: ok.len() - all(FULL_RATE).len(),
-        redo_bytes: median(&all(REDO)),
-        per_redo,
-        pairs,
-    }
+    })
+}
+
+/// The crashes of several contenders as one set, for contenders that differ in how much redo log they keep: what a
+/// larger log costs lies between them more than inside each of them.
+pub fn pooled(all: &[Durability]) -> Option<PerRedo> {
+    let with_redo: Vec<&Durability> = all.iter().filter(|one| !one.recovery.pairs.is_empty()).collect();
+    let pairs: Vec<(f64, f64)> = with_redo.iter().flat_map(|one| one.recovery.pairs.iter().copied()).collect();
+    if with_redo.len() < 2 { None } else { per_redo(&pairs) }
 }
 
 /// Of values in ascending order.
@@ -290,6 +325,29 @@ mod tests {
         assert_eq!((class(&gone), gone.crashes[0].crashes), (("D0", ClassBound::Exactly, true), 2));
         let other = judged("D3", &[trial(CrashKind::Kill, &[]), failed("load")]);
         assert_eq!((class(&other), other.crashes[0].failed), (("D2", ClassBound::AtLeast, false), 1));
+    }
+
+    #[test]
+    fn pooled_crashes_show_a_slope_that_no_contender_shows_alone() {
+        let contender = |redo_gib: f64| {
+            let crash = |n: u32| {
+                let redo = redo_gib + 0.001 * f64::from(n % 3);
+                trial(
+                    CrashKind::Kill,
+                    &[(REDO, redo * GIB), (FIRST_COMMIT, 1.0 + 2.0 * redo_gib + f64::from(n) / 50.0)],
+                )
+            };
+            judged("D3", &(1..=8).map(crash).collect::<Vec<_>>())
+        };
+        let all = [contender(0.5), contender(1.0), contender(2.0)];
+        let slope = pooled(&all).unwrap();
+        assert_eq!(slope.crashes, 24);
+        assert!((slope.seconds_per_gib - 2.0).abs() < 0.2 && slope.low > 1.5 && slope.high < 2.5, "{slope:?}");
+        let alone = all[0].recovery.per_redo.unwrap();
+        assert!(alone.low < 0.0 && alone.high > 0.0, "{alone:?}");
+        assert!(pooled(&all[..1]).is_none());
+        let bounds = (all[0].recovery.t_rw_s_low, all[0].recovery.t_rw_s_high);
+        assert_eq!(bounds, (Some(2.02), Some(2.16)), "eight crashes: from the first to the last");
     }
 
     #[test]

@@ -19,7 +19,7 @@ use engine::{
     Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, version_numbers, weaker_class,
 };
 use experiment::plan::{self, Plan};
-use experiment::{Contender, Experiment, Method, NullLoad, Origin, Storage, WorkloadChoice, resolve};
+use experiment::{Contender, Experiment, Method, NullLoad, Origin, Recovery, Storage, WorkloadChoice, resolve};
 use record::format::crash::CrashKind;
 use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, Purpose, StatementPlan, point_text};
 use trial::dataset::Dataset;
@@ -345,7 +345,7 @@ impl<'a> Setup<'a> {
         let path = way.and_then(|way| {
             CheckRecord::named(&self.checks, CheckRecord::NETWORK_PATH).find(|path| path.subject == way.name())
         });
-        let conditions = conditions(&self.experiment.method);
+        let conditions = conditions(&self.experiment.method, self.experiment.recovery);
         Trial {
             planned,
             ceiling,
@@ -644,8 +644,9 @@ fn with_target(contender: &Contender) -> String {
 fn slug(name: &str) -> String {
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() || letter == '.' { letter } else { '-' }).collect()
 }
-/// What the method asks of each trial.
-pub fn conditions(method: &Method) -> Conditions {
+/// What the method asks of each trial, and `[recovery]` of those that crash.
+pub fn conditions(method: &Method, recovery: Option<Recovery>) -> Conditions {
     let Method { page_cache, work_copy, drain, duration, .. } = *method;
-    Conditions { page_cache, work_copy, drain, duration }
+    let full_rate_within = recovery.map(|recovery| recovery.full_rate_within).unwrap_or_default();
+    Conditions { page_cache, work_copy, drain, duration, full_rate_within }
 }

@@ -24,6 +24,7 @@ use anyhow::{Context, Result, bail};
 
 /// The hidden subcommand; `main` hands it to [`keeper_main`] before anything else.
 pub const SUBCOMMAND: &str = "__keeper";
+const NOTE_SHARED_MEMORY: &str = "note shared memory";
 /// Enough for every server and small enough that none sizes a table by "unlimited".
 const OPEN_FILES_MAX: u64 = 65_536;
 
@@ -188,6 +189,12 @@ impl Kept {
         sent.context("the keeper is gone")
     }
 
+    /// Has the keeper note the shared memory of everything that runs now. A server whose first process is killed by
+    /// somebody else takes the list of its shared memory with it.
+    pub fn note_shared_memory(&mut self) -> Result<()> {
+        writeln!(self.control.get_mut(), "{NOTE_SHARED_MEMORY}").context("the keeper is gone")
+    }
+
     /// How the program ended, if it did.
     pub fn poll(&mut self) -> Result<Option<Exit>> {
         self.wait(Duration::ZERO)
@@ -330,8 +337,8 @@ pub fn keeper_main(args: impl IntoIterator<Item = OsString>) -> ! {
                 let program = Arc::clone(&program);
                 std::thread::spawn(move || reap(pid, &program, answers));
             }
-            obey(control, &program);
-            kill_descendants();
+            let noted = obey(control, &program);
+            kill_descendants(noted);
             std::process::exit(0);
         }
     }
@@ -463,11 +470,15 @@ fn reap(pid: i32, program: &Mutex<Option<i32>>, mut answers: UnixStream) {
     }
 }
 
-/// Passes signals on until dbduel's end of the socket closes.
-fn obey(control: UnixStream, program: &Mutex<Option<i32>>) {
+/// Passes signals on until dbduel's end of the socket closes. Returns the shared memory that was noted by then.
+fn obey(control: UnixStream, program: &Mutex<Option<i32>>) -> BTreeSet<SharedMemory> {
     let mut lines = BufReader::new(control);
     let mut line = String::new();
+    let mut noted = BTreeSet::new();
     while lines.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
+        if line.trim_end() == NOTE_SHARED_MEMORY {
+            noted.extend(descendants(std::process::id() as i32).iter().flat_map(|pid| shared_memory(*pid)));
+        }
         let signal = line.trim_end().strip_prefix("signal ").and_then(|number| number.parse::<i32>().ok());
         if let (Some(signal), Some(pid)) = (signal, *program.lock().expect("no holder of the pid panics")) {
             // SAFETY: the lock keeps the pid unreaped, so it is the program's.
@@ -475,11 +486,11 @@ fn obey(control: UnixStream, program: &Mutex<Option<i32>>) {
         }
         line.clear();
     }
+    noted
 }
 
 /// Kills until nothing is left: a process may fork between the listing and the signal.
-fn kill_descendants() {
-    let mut shared = BTreeSet::new();
+fn kill_descendants(mut shared: BTreeSet<SharedMemory>) {
     loop {
         let below = descendants(std::process::id() as i32);
         if below.is_empty() {
@@ -493,6 +504,8 @@ fn kill_descendants() {
         std::thread::sleep(Duration::from_millis(2));
     }
     reap_the_dead();
+    let segments: Vec<SharedMemory> = shared.iter().flat_map(dynamic_segments).collect();
+    shared.extend(segments);
     release(shared);
 }
 
@@ -502,6 +515,10 @@ fn reap_the_dead() {
     // SAFETY: only children that have ended are left, and nothing is written.
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
 }
+
+/// `PG_DYNSHMEM_CONTROL_MAGIC`, and the bytes in front of the items.
+const CONTROL_MAGIC: u32 = 0x9a50_3d32;
+const CONTROL_HEADER: usize = 16;
 
 /// Shared memory stays when all its users are killed, and PostgreSQL's would pile up.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -525,6 +542,28 @@ fn parse_mapping(line: &str) -> Option<SharedMemory> {
     }
     // Nothing else that a server may have mapped there: files of its data directory on tmpfs are mapped too.
     name.starts_with("/dev/shm/PostgreSQL.").then(|| SharedMemory::File(name.into()))
+}
+
+/// The segments that a control segment of PostgreSQL lists: those of its statistics outlive who mapped them.
+fn dynamic_segments(memory: &SharedMemory) -> Vec<SharedMemory> {
+    let SharedMemory::File(path) = memory else { return Vec::new() };
+    let handles = std::fs::read(path).ok().and_then(|bytes| parse_control_segment(&bytes)).unwrap_or_default();
+    let file = |handle| SharedMemory::File(path.with_file_name(format!("PostgreSQL.{handle}")));
+    handles.into_iter().map(file).collect()
+}
+
+/// `magic u32, items u32, room for items u32, (padding)`, then items that begin with `handle u32, references u32`; how
+/// long an item is differs by version, and follows from the room.
+fn parse_control_segment(bytes: &[u8]) -> Option<Vec<u32>> {
+    let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    if word(0)? != CONTROL_MAGIC {
+        return None;
+    }
+    let (items, room) = (word(4)? as usize, word(8)? as usize);
+    let length = bytes.len().checked_sub(CONTROL_HEADER)?.checked_div(room)?;
+    let item = |item: usize| Some((word(CONTROL_HEADER + item * length)?, word(CONTROL_HEADER + item * length + 4)?));
+    let used = (0..items.min(room)).filter_map(item).filter(|(_, references)| *references > 0);
+    Some(used.map(|(handle, _)| handle).collect())
 }
 
 /// Removes what no other process uses.
@@ -602,6 +641,23 @@ mod tests {
         assert_eq!(parse_mapping(segment), Some(SharedMemory::SystemV(34)));
         assert_eq!(parse_mapping("7f3c0000-7f3c1000 r-xp 00000000 fe:00 99 /usr/lib/libc.so.6"), None);
         assert_eq!(parse_mapping("7f3c0000-7f3c1000 rw-p 00000000 00:00 0"), None);
+    }
+
+    #[test]
+    fn segments_that_are_used_are_read_from_the_control_segment_of_each_version() {
+        // Room for three: 24 bytes an item up to PostgreSQL 13, 40 from 14 on.
+        for length in [24, 40] {
+            let mut bytes = vec![0; CONTROL_HEADER + 3 * length];
+            let mut put = |at: usize, word: u32| bytes[at..at + 4].copy_from_slice(&word.to_ne_bytes());
+            [CONTROL_MAGIC, 2, 3].into_iter().zip(0..).for_each(|(word, place)| put(4 * place, word));
+            put(CONTROL_HEADER, 1_635_890_292);
+            put(CONTROL_HEADER + 4, 2);
+            // An item that is free again keeps its handle.
+            put(CONTROL_HEADER + length, 77);
+            assert_eq!(parse_control_segment(&bytes), Some(vec![1_635_890_292]), "{length}");
+            bytes[0] = 0;
+            assert_eq!(parse_control_segment(&bytes), None, "some other segment");
+        }
     }
 
     #[test]

@@ -143,6 +143,7 @@ impl Server {
         };
         let mut admin = server.wait_until_ready(started)?;
         server.ready_after = started.elapsed();
+        server.process.as_mut().map_or(Ok(()), Kept::note_shared_memory)?;
         server.effective = engine.read_settings(&mut admin)?;
         let found = engine.whereabouts(&mut admin, &server.effective)?;
         expect_own_place(&found, &server.expected_place(options)).map_err(|error| server.with_log(error))?;

@@ -223,6 +223,12 @@ pub const RECOVERY_KEYS: &[Key] = &[
         "what crashes: all processes of the server, the file system of its data (needs root), or one and the other in \
          turn",
     ),
+    key(
+        "full_rate_within",
+        "time",
+        "",
+        "how long the load goes on after the restart until the throughput is back; `0s` ends it with the first commits",
+    ),
 ];
 
 pub const LATENCY_KEYS: &[Key] = &[

@@ -1,5 +1,7 @@
 //! `[recovery]`: an experiment whose trials end in a crash.
 
+use std::time::Duration;
+
 use super::keys::{RECOVERY_KEYS, names};
 use super::parse::Overrides;
 use super::section::{Reader, Section};
@@ -37,6 +39,8 @@ pub struct Recovery {
     /// Of each contender, of each kind.
     pub kills: u32,
     pub crashes: Crashes,
+    /// How long the load behind a crash may take to come back to its rate.
+    pub full_rate_within: Duration,
 }
 
 /// The table over its defaults.
@@ -44,9 +48,11 @@ pub fn read_table<'a>(reader: &mut Reader<'a>, section: &Section<'a>, defaults: 
     reader.check_keys(section, &names(RECOVERY_KEYS), &[]);
     let kills = reader.whole(section, "kills", 1..=MOST_KILLS).map(|kills| kills as u32);
     let crashes = reader.choice(section, "crash", CRASH_WORDS);
+    let full_rate_within = reader.duration(section, "full_rate_within", Duration::ZERO);
     Some(Recovery {
         kills: kills.or(defaults.map(|defaults| defaults.kills))?,
         crashes: crashes.or(defaults.map(|defaults| defaults.crashes))?,
+        full_rate_within: full_rate_within.or(defaults.map(|defaults| defaults.full_rate_within))?,
     })
 }
 
@@ -141,12 +147,15 @@ mod tests {
 
     #[test]
     fn every_crash_is_a_block_and_nothing_is_measured_beside_them() {
-        let experiment = parsed(&format!("{FILE}recovery = {{ kills = 12, crash = \"both\" }}\n"));
-        assert_eq!(experiment.recovery, Some(Recovery { kills: 12, crashes: Crashes::Both }));
+        let text = "recovery = { kills = 12, crash = \"both\", full_rate_within = \"0s\" }";
+        let experiment = parsed(&format!("{FILE}{text}\n"));
+        let expected = Recovery { kills: 12, crashes: Crashes::Both, full_rate_within: Duration::ZERO };
+        assert_eq!(experiment.recovery, Some(expected));
         let method = &experiment.method;
         assert_eq!((method.blocks, method.stop, method.pilot, method.repeats), (24, Stop::Never, None, false));
         let experiment = parsed(&format!("{FILE}[recovery]\n"));
-        assert_eq!(experiment.recovery, Some(Recovery { kills: 30, crashes: Crashes::Kills }));
+        let full_rate_within = Duration::from_secs(10);
+        assert_eq!(experiment.recovery, Some(Recovery { kills: 30, crashes: Crashes::Kills, full_rate_within }));
         assert_eq!(experiment.method.blocks, 30);
     }
 

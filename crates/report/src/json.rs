@@ -12,7 +12,7 @@ use serde::Serialize;
 use stats::{Interval, UslFit};
 
 use analysis::differences::{Difference, drifts};
-use analysis::durability::Durability;
+use analysis::durability::{self, Durability, MeasuredClass, PerRedo};
 use analysis::gate::Gate;
 use analysis::latency_windows::{WindowFigures, windows};
 use analysis::{
@@ -101,6 +101,9 @@ struct Document<'a> {
     /// What crashes have shown, of each contender; absent where no trial ends in a crash.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     durability: &'a [Durability],
+    /// Time to the first commit over redo log, over the crashes of all contenders; absent with fewer than two of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery_over_redo: Option<PerRedo>,
     /// What `--gate` answers; absent in A/A tests and in the race of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     gate: Option<Gate>,
@@ -142,7 +145,10 @@ struct Contender<'a> {
     own_settings: &'a BTreeMap<String, String>,
     /// Null where its server never answered.
     effective_settings: Option<&'a BTreeMap<String, String>>,
+    /// Claimed by its settings.
     durability_class: Option<&'a str>,
+    /// What the crashes of this run have shown; null where it made none.
+    durability_measured: Option<MeasuredClass>,
     isolation: Option<&'a BTreeMap<String, String>>,
     storage: &'a str,
     /// Null where nothing is seen of it.
@@ -277,7 +283,7 @@ impl<'a> Document<'a> {
             method: &plan.method,
             host: &run.host,
             client: client(evidence),
-            contenders: plan.contenders.iter().map(|contender| self::contender(contender, run)).collect(),
+            contenders: plan.contenders.iter().map(|contender| self::contender(contender, run, conclusions)).collect(),
             workloads: plan.workloads.iter().map(WorkloadRecord::whole).collect(),
             trials: trials
                 .measured()
@@ -302,6 +308,7 @@ impl<'a> Document<'a> {
             differences: drifts(plan, run).into_iter().map(difference).collect(),
             findings: findings(evidence),
             durability: &conclusions.durability,
+            recovery_over_redo: durability::pooled(&conclusions.durability),
             gate: evidence.gate(),
             aa: evidence.aa_records(),
             search: evidence.run.search.as_ref(),
@@ -326,7 +333,11 @@ fn client(evidence: &Evidence) -> Client<'_> {
     }
 }
 
-fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> Contender<'a> {
+fn contender<'a>(
+    contender: &'a ContenderRecord,
+    run: &'a RunRecord,
+    conclusions: &analysis::Conclusions,
+) -> Contender<'a> {
     let facts = run.contenders.get(&contender.name);
     Contender {
         name: &contender.name,
@@ -337,6 +348,7 @@ fn contender<'a>(contender: &'a ContenderRecord, run: &'a RunRecord) -> Contende
         own_settings: &contender.own_settings,
         effective_settings: facts.map(|facts| &facts.effective_settings),
         durability_class: facts.map(|facts| facts.durability_class.as_str()),
+        durability_measured: conclusions.measured_class(&contender.name),
         isolation: facts.map(|facts| &facts.isolation),
         storage: &contender.storage,
         file_system: facts.and_then(|facts| facts.file_system.as_deref()),

@@ -27,7 +27,7 @@ pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Hea
     let is_led = latency.is_some();
     let first = latency.unwrap_or_else(|| throughput(plan, workload, duel));
     let cost = workload.decided_by_cost(duel).filter(|_| !is_led);
-    let rest = [operations(duel), deferring(duel), cost.map(|cost| cost_of(plan, cost)), durability(duel)];
+    let rest = [operations(duel), deferring(duel), cost.map(|cost| cost_of(plan, cost)), durability(evidence, duel)];
     let several = evidence.conclusions.workloads.len() > 1;
     let first = if several { format!("{}: {first}", workload.workload) } else { first };
     std::iter::once(first).chain(rest.into_iter().flatten()).collect()
@@ -327,8 +327,8 @@ fn rate(plan: &PlanRecord, workload: &WorkloadConclusions) -> String {
     rate.map_or(String::new(), |rate| format!("At {} transactions/s ", number(rate as f64)))
 }
 
-/// What a commit survives, where the two promise different things.
-pub fn durability(duel: &HeadToHead) -> Option<String> {
+/// What a commit survives, where the two promise different things, and whether that was measured here.
+pub fn durability(evidence: &Evidence, duel: &HeadToHead) -> Option<String> {
     let (baseline, candidate) = duel.durability.as_ref()?;
     // The letter orders them: D0 promises nothing.
     let (weaker, class, other) = match candidate < baseline {
@@ -340,7 +340,14 @@ pub fn durability(duel: &HeadToHead) -> Option<String> {
         "D1" => "may lose up to the last second of commits in a crash of the server or the OS",
         _ => "may lose all data in a crash",
     };
-    Some(format!("`{weaker}` {may}; `{other}` does not."))
+    let measured = |contender: &str| evidence.conclusions.measured_class(contender);
+    let known = match (measured(weaker), measured(other)) {
+        (Some(its), Some(others)) => {
+            format!("claimed by their settings; measured here: `{weaker}` {}, `{other}` {}", its.text(), others.text())
+        }
+        _ => "claimed by their settings, not measured here".to_owned(),
+    };
+    Some(format!("`{weaker}` {may}; `{other}` does not ({known})."))
 }
 
 /// Where one leads only while work is put off.
@@ -565,11 +572,18 @@ mod tests {
             });
             assert_eq!(sentences.last().map(String::as_str), Some(expected));
         };
-        check(("D3", "D2"), "`B` may lose up to the last second of commits in an OS crash; `A` does not.");
+        let claimed = "(claimed by their settings, not measured here).";
+        check(
+            ("D3", "D2"),
+            &format!("`B` may lose up to the last second of commits in an OS crash; `A` does not {claimed}"),
+        );
         check(
             ("D1", "D3"),
-            "`A` may lose up to the last second of commits in a crash of the server or the OS; `B` does not.",
+            &format!(
+                "`A` may lose up to the last second of commits in a crash of the server or the OS; `B` does not \
+                 {claimed}"
+            ),
         );
-        check(("D3", "D0"), "`B` may lose all data in a crash; `A` does not.");
+        check(("D3", "D0"), &format!("`B` may lose all data in a crash; `A` does not {claimed}"));
     }
 }

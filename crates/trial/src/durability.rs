@@ -36,9 +36,9 @@ pub use load_process::{SUBCOMMAND, main as load_process_main};
 const NUMBERS: u64 = 1 << 20;
 /// Clients of the load behind the crash count from here, so that they meet no transaction of those before.
 const AFTER_FIRST_CLIENT: u32 = 1 << 20;
-/// The load behind the crash may take as long as `duration` to come back to its rate, and at least so long.
-const FULL_RATE_LEAST: Duration = Duration::from_secs(10);
-/// How often it is looked at.
+/// A server that answers and commits nothing for so long has not come back.
+const FIRST_COMMIT_WITHIN: Duration = Duration::from_secs(60);
+/// How often the rate behind the crash is looked at.
 const FULL_RATE_POLL: Duration = Duration::from_millis(500);
 /// Complaints of the engine's check that are kept.
 const COMPLAINTS_MAX: usize = 5;
@@ -154,12 +154,16 @@ fn recover(
     let target = clients_target(trial, server)?;
     let options = LoadOptions { ledger: Some(Arc::clone(ledger)), ..load_options(trial, server) };
     let mut load = Load::prepare(trial.workload, &target, options, trial.interrupted)?;
-    let (mut waited, waited_max) = (Duration::ZERO, trial.conditions.duration.max(FULL_RATE_LEAST));
+    let mut waited = Duration::ZERO;
     loop {
         load.warm_up(FULL_RATE_POLL, &mut |_| ())?;
         waited += FULL_RATE_POLL;
         let seen = RecoveryTime::of(&ledger.acknowledged_ns(), *begun_ns, *login, *rate, monotonic_ns());
-        if seen.as_ref().is_some_and(|seen| seen.full_rate.is_some() || rate.is_none()) || waited >= waited_max {
+        let is_over = match &seen {
+            Some(seen) => seen.full_rate.is_some() || rate.is_none() || waited >= trial.conditions.full_rate_within,
+            None => waited >= FIRST_COMMIT_WITHIN,
+        };
+        if is_over {
             load.give_up();
             return seen.context("no transaction was committed behind the crash");
         }

@@ -88,6 +88,8 @@ pub struct Conditions {
     /// After the interval the server's deferred work is waited for.
     pub drain: bool,
     pub duration: Duration,
+    /// How long the load behind a crash may take to come back to its rate.
+    pub full_rate_within: Duration,
 }
 
 /// Where the load generator sits on this host.

@@ -77,7 +77,7 @@ impl Probe for CauseTests<'_> {
             trial.clients = 1;
             return;
         }
-        trial.conditions = conditions(&self.method);
+        trial.conditions = conditions(&self.method, None);
         let tmpfs = self.tmpfs.get().expect("a test without tmpfs was refused");
         match &mut trial.environment {
             Environment::Managed { work, .. } => *work = tmpfs,

@@ -142,6 +142,25 @@ fn process(place: &Place, name: &str) -> Option<i32> {
     found.file_name().unwrap().to_str().unwrap().parse().ok()
 }
 
+/// The shared memory of PostgreSQL that a process has mapped: files, and the ids of System V segments.
+fn shared_memory(pid: i32) -> Vec<String> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let of = |line: &str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let name = fields.get(5)?;
+        let is_segment = name.starts_with("/SYSV");
+        (is_segment || name.starts_with("/dev/shm/PostgreSQL."))
+            .then(|| if is_segment { fields[4].to_owned() } else { (*name).to_owned() })
+    };
+    maps.lines().filter_map(of).collect()
+}
+
+fn is_there(memory: &str) -> bool {
+    let segments = std::fs::read_to_string("/proc/sysvipc/shm").unwrap();
+    let has_id = |line: &str| line.split_ascii_whitespace().nth(1) == Some(memory);
+    Path::new(memory).is_absolute() && Path::new(memory).exists() || segments.lines().any(has_id)
+}
+
 /// Its backends go on for a moment: a trial whose load ends before its crash shows nothing, and none of them is left.
 #[test]
 fn a_postmaster_killed_alone_leaves_no_backend_that_fakes_survival() {
@@ -155,6 +174,8 @@ fn a_postmaster_killed_alone_leaves_no_backend_that_fakes_survival() {
     wait_for("a trial", crate::support::LIMIT, under_load);
     wait_for("a backend", crate::support::LIMIT, || place.servers().iter().any(|line| line.contains(" sbtest ")));
     let postmaster = process(&place, "postgres").unwrap();
+    let memory = shared_memory(postmaster);
+    assert!(memory.len() >= 2 && memory.iter().all(|one| is_there(one)), "{memory:?}");
     // SAFETY: the pid is of a process that was found a moment ago, in this test's own folder.
     assert_eq!(unsafe { libc::kill(postmaster, libc::SIGKILL) }, 0);
     running.end();
@@ -162,6 +183,8 @@ fn a_postmaster_killed_alone_leaves_no_backend_that_fakes_survival() {
     assert_eq!(trials[0]["status"], "failed", "{}", trials[0]);
     assert_eq!(trials[0]["failure"]["step"], "load", "{}", trials[0]);
     place.assert_nothing_is_left();
+    let left: Vec<&String> = memory.iter().filter(|one| is_there(one)).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// A library that answers every sync without one.
@@ -217,4 +240,39 @@ fn what_a_killed_dbduel_has_mounted_is_gone_at_the_next_start() {
     place.assert_nothing_is_left();
     assert_eq!(mounts_in(&place), Vec::<String>::new());
     assert!(!run.join("trials/1/ledger-before").exists() && !run.join("trials/1/ledger-after").exists());
+}
+
+#[test]
+fn a_killed_dbduel_leaves_no_shared_memory_of_its_server() {
+    let place = Place::on_disk();
+    let Some(engine) = place.installed("postgres") else { return };
+    experiment(&place, &format!("{{ name = \"one\", {engine} }}"), "kill", 1);
+    let running = place.start(&["run", "crash.toml"]);
+    let under_load = || place.run().is_some_and(|run| run.join("trials/1/ledger-before").exists());
+    wait_for("a trial", crate::support::LIMIT, under_load);
+    wait_for("a backend", crate::support::LIMIT, || place.servers().iter().any(|line| line.contains(" sbtest ")));
+    let memory = shared_memory(process(&place, "postgres").unwrap());
+    running.signal(libc::SIGKILL);
+    running.end();
+    wait_for("the end of the server", crate::support::LIMIT, || place.servers().is_empty());
+    assert!(memory.len() >= 2, "{memory:?}");
+    wait_for("the end of its shared memory", crate::support::LIMIT, || !memory.iter().any(|one| is_there(one)));
+}
+
+/// Root without the programs for a file system, or no root at all.
+#[test]
+fn a_host_that_cannot_crash_a_file_system_refuses_in_one_message() {
+    let place = Place::on_disk();
+    experiment(&place, &sqlite("full", "FULL"), "os", 1);
+    let output = place.command(&["run", "crash.toml"]).env("PATH", place.path()).output().unwrap();
+    let stderr = text(&output.stderr);
+    assert_ne!(output.status.code(), Some(0), "{stderr}");
+    assert!(
+        stderr.contains("no OS crash can be made here") && stderr.contains("next: write crash = \"kill\""),
+        "{stderr}"
+    );
+    assert_eq!(stderr.matches("error:").count(), 1, "{stderr}");
+    assert_eq!(place.records().len(), 0);
+    place.assert_nothing_is_left();
+    assert_eq!(mounts_in(&place), Vec::<String>::new());
 }

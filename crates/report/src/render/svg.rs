@@ -251,7 +251,13 @@ fn series(svg: &mut String, series: &Series, x: &Map, y: &Map) {
             series.dots.iter().for_each(|one| dot(svg, "dot", 4.5, one, x, y));
         }
         Style::Line => polyline(svg, "curve", series.dots.iter().map(|dot| (dot.x, dot.y)), x, y),
-        Style::Dots => series.dots.iter().for_each(|one| dot(svg, "pair", 5.0, one, x, y)),
+        Style::Dots => {
+            polyline(svg, "law", series.law.iter().copied(), x, y);
+            for (dot, low, high) in series.dots.iter().filter_map(|dot| Some((dot, dot.low?, dot.high?))) {
+                polyline(svg, "curve", [(dot.x, low), (dot.x, high)].into_iter(), x, y);
+            }
+            series.dots.iter().for_each(|one| dot(svg, "pair", 5.0, one, x, y));
+        }
         Style::FaintDots => series.dots.iter().for_each(|one| dot(svg, "faint", 3.0, one, x, y)),
     }
     svg.push_str("</g>\n");

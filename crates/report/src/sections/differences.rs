@@ -49,7 +49,7 @@ fn contenders(evidence: &Evidence) -> Table {
         [
             format!("{}{}", contender.name, if is_baseline { " (baseline)" } else { "" }),
             format!("{} {version}", contender.kind),
-            durability(facts),
+            durability(evidence, &contender.name),
             wording::isolation(facts),
             place.collect::<Vec<_>>().join(", "),
             contender.source.clone(),
@@ -58,7 +58,7 @@ fn contenders(evidence: &Evidence) -> Table {
     let columns = [
         Column::name("contender", 0),
         Column::name("server", 0),
-        Column::name("commits survive", 0),
+        Column::name("survive (claimed)", 0),
         Column::name("isolation", 2),
         Column::prose("data on", 1),
         Column::prose("from", 1),
@@ -70,16 +70,20 @@ fn gib(bytes: u64) -> f64 {
     bytes as f64 / (1u64 << 30) as f64
 }
 
-/// `OS crash (D3)`
-fn durability(facts: Option<&ContenderFacts>) -> String {
-    let Some(facts) = facts else { return "not known".to_owned() };
+/// `OS crash (D3)`; where this run measured it `OS crash (D3), measured D3`.
+fn durability(evidence: &Evidence, contender: &str) -> String {
+    let Some(facts) = evidence.run.contenders.get(contender) else { return "not known".to_owned() };
     let class = facts.durability_class.as_str();
-    match class {
+    let claimed = match class {
         "D3" => format!("OS crash ({class})"),
         "D2" => format!("server crash only ({class})"),
         "D1" => format!("neither crash, for about a second ({class})"),
         "D0" => format!("nothing ({class})"),
         _ => class.to_owned(),
+    };
+    match evidence.conclusions.measured_class(contender) {
+        Some(measured) => format!("{claimed}, measured {}", measured.text()),
+        None => claimed,
     }
 }
 

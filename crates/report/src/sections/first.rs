@@ -55,7 +55,7 @@ fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
     if let Some(ladder) = workload.ladders.first() {
         let duel = workload.duels.iter().find(|duel| !workload.is_rung(&duel.candidate));
         let top = workload.duels.iter().find(|duel| duel.candidate == ladder.top);
-        let sentences = ladder::whole(ladder).into_iter().chain(top.and_then(verdict::durability));
+        let sentences = ladder::whole(ladder).into_iter().chain(top.and_then(|top| verdict::durability(evidence, top)));
         let steps = Block::Judgement { tone: Tone::Same, sentences: sentences.map(Text::from).collect() };
         return std::iter::once(steps).chain(duel.map(verdict)).collect();
     }
@@ -87,7 +87,7 @@ fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[HeadToH
     let ratio = |duel: &&HeadToHead| duel.overall.ratio.unwrap_or(0.0);
     let best = best.max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
     let told = best.map(|duel| verdict::throughput(&evidence.plan, workload, duel));
-    let durability = duels.iter().filter_map(verdict::durability);
+    let durability = duels.iter().filter_map(|duel| verdict::durability(evidence, duel));
     let tone = best.map_or(Tone::Open, |_| Tone::Faster);
     let sentences = std::iter::once(first).chain(told).chain(durability).map(Text::from);
     Block::Judgement { tone, sentences: sentences.collect() }
@@ -97,7 +97,7 @@ fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[HeadToH
 fn main_chart(evidence: &Evidence) -> Option<Block> {
     let workloads = &evidence.conclusions.workloads;
     let [workload] = workloads.as_slice() else { return Block::table(all_workloads(evidence)) };
-    if let Some(chart) = workload.ladders.first().and_then(|one| waterfall::waterfall(workload, one)) {
+    if let Some(chart) = workload.ladders.first().and_then(|one| waterfall::waterfall(evidence, workload, one)) {
         return Some(Block::chart(chart));
     }
     let table = match workload.duels.as_slice() {

@@ -79,7 +79,7 @@ pub fn sentence(one: &Condition) -> Option<String> {
 
 fn durability(one: &Weaker) -> String {
     format!(
-        "`{}` promises less than `{}` when it commits: durability {} instead of {}",
+        "`{}` promises less than `{}` when it commits: durability {} instead of {} by its settings",
         one.candidate, one.baseline, one.candidate_class, one.baseline_class
     )
 }

@@ -23,7 +23,7 @@ impl Topic for Ladders {
         let of_workload = |workload: &WorkloadConclusions| {
             let ladders = workload.ladders.iter().enumerate();
             let mut body: Vec<Block> =
-                ladders.flat_map(|(place, one)| of_ladder(workload, one, is_only && place == 0)).collect();
+                ladders.flat_map(|(place, one)| of_ladder(evidence, workload, one, is_only && place == 0)).collect();
             let stages = Table::new(stage_columns(workload)).with_rows(workload.stages.iter().map(stage));
             body.extend(Block::table(stages).into_iter().flat_map(|table| [Block::heading(STAGES_TITLE), table]));
             body
@@ -33,11 +33,11 @@ impl Topic for Ladders {
 }
 
 /// The first one of a run stands on the first screen, with its table.
-fn of_ladder(workload: &WorkloadConclusions, ladder: &Ladder, is_first: bool) -> Vec<Block> {
+fn of_ladder(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladder, is_first: bool) -> Vec<Block> {
     let mut body = vec![Block::heading(title(workload, ladder))];
     body.extend(Block::list(changes(ladder)));
-    let chart = waterfall::waterfall(workload, ladder).map(Block::chart);
-    let table = || Block::Table(self::table(workload, ladder));
+    let chart = waterfall::waterfall(evidence, workload, ladder).map(Block::chart);
+    let table = || Block::Table(self::table(evidence, workload, ladder));
     match chart {
         Some(_) if is_first => body.push(Block::OnPage(vec![table()])),
         chart => body.push(chart.unwrap_or_else(table)),
@@ -58,7 +58,7 @@ fn of_ladder(workload: &WorkloadConclusions, ladder: &Ladder, is_first: bool) ->
 }
 
 /// The base, then every rung.
-pub fn table(workload: &WorkloadConclusions, ladder: &Ladder) -> Table {
+pub fn table(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladder) -> Table {
     let columns = [
         Column::name("rung", 0),
         Column::number(workload.primary.unit.as_str(), 2),
@@ -69,7 +69,7 @@ pub fn table(workload: &WorkloadConclusions, ladder: &Ladder) -> Table {
         Column::name("durability", 4),
         Column::name("verdict", 0),
     ];
-    Table::new(columns).with_rows(rows(ladder))
+    Table::new(columns).with_rows(rows(evidence, ladder))
 }
 
 /// What a step is drawn and called as.
@@ -111,14 +111,20 @@ fn changes(ladder: &Ladder) -> Vec<String> {
 }
 
 /// The base, then every rung.
-fn rows(ladder: &Ladder) -> Vec<Vec<Cell>> {
-    let class = |class: &Option<String>| class.clone().unwrap_or_else(|| "not known".to_owned());
+fn rows(evidence: &Evidence, ladder: &Ladder) -> Vec<Vec<Cell>> {
+    let class = |name: &str, class: &Option<String>| {
+        let claimed = class.as_deref().unwrap_or("not known");
+        match evidence.conclusions.measured_class(name) {
+            Some(measured) => format!("{claimed} claimed, {} measured", measured.text()),
+            None => format!("{claimed} claimed"),
+        }
+    };
     let nothing = || vec!["-".to_owned(), "-".to_owned()];
     let of_gain = |gain: &Option<Gain>| gain.as_ref().map_or_else(nothing, |gain| vec![ratio(gain), interval(gain)]);
     let row = |name: &str, value, gains: [&Option<Gain>; 2], here: &Option<String>, verdict: Text| {
         let gains = gains.into_iter().flat_map(of_gain);
         let front = [name.to_owned(), optional_number(value)];
-        let figures = front.into_iter().chain(gains).chain([class(here)]).map(Cell::from);
+        let figures = front.into_iter().chain(gains).chain([class(name, here)]).map(Cell::from);
         figures.chain([verdict.into()]).collect::<Vec<_>>()
     };
     let base = row(&ladder.base, ladder.base_value, [&None, &None], &ladder.base_class, Text::plain("baseline"));

@@ -6,11 +6,12 @@
 use analysis::{Gain, Ladder, Rung, WorkloadConclusions};
 
 use super::ladder::{self, Mark};
+use crate::Evidence;
 use crate::document::{Axis, Bar, Chart, Key, Plot, Rows, Scale, Text, Tone};
 use crate::wording;
 
 /// With the table of the ladder behind it; None where no step was measured.
-pub fn waterfall(workload: &WorkloadConclusions, ladder: &Ladder) -> Option<Chart> {
+pub fn waterfall(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladder) -> Option<Chart> {
     let bars = bars(ladder);
     if bars.iter().all(|bar| bar.span.is_none()) {
         return None;
@@ -31,7 +32,7 @@ pub fn waterfall(workload: &WorkloadConclusions, ladder: &Ladder) -> Option<Char
             "Logarithmic: bars of equal length are equal gains. Thin: the interval of each step, on top of the rung below.",
         ),
         alt: "The gain of each step of the ladder; the table has the figures.".to_owned(),
-        table: Some(ladder::table(workload, ladder)),
+        table: Some(ladder::table(evidence, workload, ladder)),
         plot: Plot::Rows(Rows {
             x: Axis { title: format!("times the base{base}"), scale: Scale::Ratio, ticks: Vec::new() },
             bars,

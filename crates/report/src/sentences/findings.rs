@@ -433,7 +433,10 @@ fn growth((point, growth): &(Point, Growth)) -> String {
 fn durability(evidence: &Evidence, contender: &ContenderRecord) -> Option<String> {
     let facts = evidence.run.contenders.get(&contender.name)?;
     let below = facts.file_system.as_ref().map_or_else(String::new, |below| format!(" ({below})"));
-    Some(format!("{}: {}, data on {}{below}", contender.name, facts.durability_class, contender.storage))
+    Some(format!(
+        "{}: {} by its settings, data on {}{below}",
+        contender.name, facts.durability_class, contender.storage
+    ))
 }
 
 fn unequal_work(evidence: &Evidence) -> Vec<String> {
