@@ -93,7 +93,7 @@ fn files_follow_the_rules_of_pgbench() {
     assert!(out.contains("\naverage connection time = ") && out.contains(" (including reconnection times)\n"), "{out}");
     // Each takes 20 ms of the limit's 15, so that the next is too late as soon as two are due at once.
     write("slow.sql", "\\sleep 20 ms\nSELECT 1;\n");
-    let (out, _) = expect(&place, 0, &format!("-n -f {} -t 20 -R 500 -L 15", path("slow.sql")));
+    let (out, _) = expect(&place, 0, &format!("-n -f {} -t 200 -R 500 -L 15", path("slow.sql")));
     let line = |start: &str| out.lines().find(|line| line.starts_with(start)).unwrap_or_else(|| panic!("{out}"));
     assert!(!line("number of transactions skipped: ").contains(": 0 "), "{out}");
     assert!(line("number of transactions above the 15.0 ms latency limit: ").ends_with("(100.000%)"), "{out}");

@@ -84,10 +84,7 @@ fn day(time: &str) -> &str {
 fn notes(history: &History) -> Vec<Block> {
     let apart: usize = history.apart.iter().map(|apart| apart.runs.len()).sum();
     let apart = (apart > 0).then(|| {
-        Block::note(format!(
-            "{} differ in more than the version, and stand apart",
-            wording::count(apart, "further run")
-        ))
+        Block::note(format!("Left out, since more than the version differs: {}", wording::count(apart, "further run")))
     });
     let method = "Each ratio is of one run's own blocks, against its own baseline. Changes by E-divisive, p of 999 \
                   permutations, at most 0.01.";
