@@ -228,10 +228,7 @@ fn header(run_dir: &RunDir, draft: &Draft) -> Result<String> {
 
 /// The reports of the search, beside its records; on stdout where there is no duel.
 fn report_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
-    let plain = report::Options::default();
-    for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
-        run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
-    }
+    run::keep_reports(run_dir)?;
     if aloud {
         print(&report::write(run_dir, if json { "json" } else { "text" }, &super::first_screen())?)?;
     }
