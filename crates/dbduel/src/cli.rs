@@ -322,6 +322,7 @@ impl MethodArgs {
             twins: false,
             fallback_name: None,
             files: None,
+            leaves_recovery: false,
         }
     }
 }

@@ -87,6 +87,14 @@ pub fn weaker_class<'a>(one: &'a str, other: &'a str) -> &'a str {
     if [one, other].contains(&NOT_KNOWN) { NOT_KNOWN } else { one.min(other) }
 }
 
+/// What the engine's own check of its tables found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Integrity {
+    /// For a reader: which check it was.
+    pub check: String,
+    pub complaints: Vec<String>,
+}
+
 /// How to provision and operate one kind of server.
 pub trait Engine: Sync {
     /// The name before the `@`: `mysql`.
@@ -197,10 +205,15 @@ pub trait Engine: Sync {
         let _ = create;
         None
     }
-    /// Runs the engine's own check over tables of the workload and returns its complaints; None where it has no check.
-    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+    /// Runs the engine's own check over tables of the workload; None where it has no check.
+    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Integrity>> {
         let _ = (admin, tables);
         Ok(None)
+    }
+    /// Whether a line of its log reports damaged data, or an error that no recovery should meet.
+    fn reports_damage(&self, line: &str) -> bool {
+        let _ = line;
+        false
     }
     /// What a server of this kind costs, estimated.
     fn cost(&self) -> &'static Cost;

@@ -73,8 +73,8 @@ pub const TABLES: &[Table] = &[
         title: "[recovery]",
         name: "recovery",
         meaning: "A durability and recovery experiment: every trial ends in a crash, and its tables are compared with \
-                  what was acknowledged. The workload is `ledger`; `duration` in `[method]` is the time over which \
-                  crashes are spread, behind `warmup`.",
+                  what was acknowledged. The workload is `ledger`, or any other with clients of a ledger beside its \
+                  own; `duration` in `[method]` is the time over which crashes are spread, behind `warmup`.",
         keys: RECOVERY_KEYS,
     },
     Table {
@@ -228,6 +228,12 @@ pub const RECOVERY_KEYS: &[Key] = &[
         "time",
         "",
         "how long the load goes on after the restart until the throughput is back; `0s` ends it with the first commits",
+    ),
+    key(
+        "ledger_clients",
+        "1 to 1000",
+        "",
+        "clients of the ledger beside those of a workload that keeps none: their commits are looked up after the crash",
     ),
 ];
 

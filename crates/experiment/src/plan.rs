@@ -16,7 +16,7 @@ mod text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{Interarrival, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
+use load::{BesideLedger, Interarrival, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
 use sha2::{Digest, Sha256};
 
 use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
@@ -48,7 +48,10 @@ pub struct ResolvedFacts {
 
 /// A workload as it runs at a point.
 pub fn workload(choice: &WorkloadChoice, point: &Point) -> Result<Arc<dyn Workload>, OptionError> {
-    Ok(choice.kind.with(&choice.options_at(point))?.into())
+    let work = choice.kind.with(&choice.options_at(point))?;
+    let Some(ledger) = choice.ledger else { return Ok(work.into()) };
+    let beside = BesideLedger::new(ledger.kind.with(&BTreeMap::new())?, ledger.clients, work);
+    Ok(Arc::new(beside.map_err(|why| OptionError::new(choice.label.as_str(), why))?))
 }
 
 /// The plan as it is stored, and what it is expected to take.
@@ -161,6 +164,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         data_seed: workload.data_seed,
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
+        ledger_clients: workload.ledger.map(|ledger| ledger.clients),
         primary: (spec.primary != Metric::TPS).then_some(primary),
         kinds: spec.kinds.into_iter().map(kind_record).collect(),
         notes: spec.notes.into_iter().chain(spec.warnings).collect(),

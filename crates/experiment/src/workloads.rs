@@ -117,6 +117,7 @@ fn read_short_form(
         data_seed: usual.data_seed,
         clients: needs.clients.unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
+        ledger: None,
     })
 }
 
@@ -167,6 +168,7 @@ fn read_workload<'a>(
         data_seed: read_data_seed(reader, section).unwrap_or(usual.data_seed),
         clients: given.or(needs.clients).unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
+        ledger: None,
         kind,
     })
 }

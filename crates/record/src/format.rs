@@ -123,6 +123,9 @@ pub struct WorkloadRecord {
     /// Clients at each value of the sweep, where they grow with what it varies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clients_at: BTreeMap<u64, u32>,
+    /// Clients of a ledger beside these, which show what a crash has kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger_clients: Option<u32>,
     /// What verdicts come from; absent where it is transactions per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<MetricRecord>,
