@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Result, anyhow};
 
 use crate::search_space::{Range, candidates};
 use crate::tuning::{Rival, SearchShape, asks_for_crashes, search_text};
@@ -65,7 +65,7 @@ impl Draft {
     ) -> Result<Draft, Error> {
         let overrides = Overrides { leaves_recovery: true, ..request.overrides.clone() };
         let experiment = Experiment::load(file, known, &overrides).map_err(Error::mistake)?;
-        let source = known.source(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let source = Experiment::source(file, known, &overrides).map_err(Error::mistake)?.text;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
         refuse_target(incumbent, file)?;
         refuse_rate(workload, &experiment, file)?;
@@ -129,6 +129,7 @@ fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
         contrast,
         diagnose,
         labels: _,
+        set: _,
         twins: _,
         fallback_name: _,
         files: _,
@@ -141,6 +142,7 @@ fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
         budget_s: budget.map(|budget| budget.as_secs_f64()),
         blocks,
         seed,
+        set: experiment.set.clone(),
         accept_noisy,
         contrast,
         diagnose,

@@ -289,6 +289,10 @@ pub struct MethodArgs {
     /// use another to test whether the result depends on the order
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: Option<u64>,
+    /// Set a key of the experiment file by its dotted path, such as workload.rows=100000 or sweep.clients=25,100,400;
+    /// may be given more than once; part of the plan and of its hash
+    #[arg(long, value_name = "KEY=VALUE", value_parser = experiment::setting)]
+    pub set: Vec<(String, String)>,
     /// Run although other processes use the host's CPU; verdicts then carry the caveat `noisy host`
     #[arg(long)]
     pub accept_noisy: bool,
@@ -315,6 +319,7 @@ impl MethodArgs {
             budget: self.budget,
             blocks: self.blocks,
             seed: self.seed,
+            set: self.set.iter().cloned().collect(),
             accept_noisy: self.accept_noisy,
             contrast: self.test_causes,
             diagnose: self.profile,

@@ -281,6 +281,9 @@ fn every_shipped_experiment_can_be_planned_and_may_get_a_verdict() {
         assert!([0, 86, 10].contains(&operations), "the classic suite, or the shop's statements: {operations}");
         assert_eq!(plan, planned(&file, &[]), "{}: the same file is the same plan", file.display());
         assert_ne!(plan["plan_hash"], planned(&file, &["--seed", "99"])["plan_hash"], "{}", file.display());
+        let set = planned(&file, &["--set", "workload.data_seed=99", "--set", "method.seed=7"]);
+        assert_eq!((&set["workloads"][0]["data_seed"], &set["seed"]), (&99.into(), &7.into()), "{}", file.display());
+        assert_eq!(set["set"]["workload.data_seed"], "99", "{}", file.display());
     }
 }
 

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod recovery;
 mod schema;
 mod section;
+mod set;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod vocabulary;
@@ -42,6 +43,7 @@ pub use record::shell::{shell_path, shell_word};
 pub use record::{plain_file, quantity};
 pub use recovery::Recovery;
 pub use schema::schema;
+pub use set::{Settings, setting};
 pub use vocabulary::{Known, Needs, NullLoad};
 
 use std::collections::BTreeMap;
@@ -81,7 +83,9 @@ pub struct Experiment {
     pub labels: Labels,
     /// The first contender of the file against itself (`dbduel aa`).
     pub twins: bool,
-    /// The file as it was given, passwords masked.
+    /// Keys of the file that the command line set, passwords masked.
+    pub set: Settings,
+    /// The file with what the command line set, passwords masked.
     pub text: String,
 }
 

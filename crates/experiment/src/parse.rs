@@ -20,6 +20,7 @@ use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::plan::files_of;
 use super::recovery::{self, read_recovery};
 use super::section::{Files, NAME_CHARS_MAX, Reader, Section, is_short};
+use super::set::{self, Edited, Settings};
 use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop, aa, arrangements};
@@ -40,6 +41,8 @@ pub struct Overrides {
     pub contrast: bool,
     pub diagnose: bool,
     pub labels: Labels,
+    /// Keys of the file: those that [`Experiment::load`] sets, or that a stored text has already.
+    pub set: Settings,
     /// The file's first contender runs against itself; the others are left out.
     pub twins: bool,
     /// The name of an experiment whose file gives none; without it, that is the name of the file.
@@ -62,14 +65,15 @@ impl Overrides {
             contrast,
             diagnose,
             labels,
+            set,
             twins: _,
             fallback_name: _,
             files: _,
             leaves_recovery: _,
         } = self;
         let switches = [accept_noisy, contrast, diagnose];
-        let has_none = preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none() && labels.is_empty();
-        has_none && !switches.contains(&&true)
+        let has_none = preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none();
+        has_none && labels.is_empty() && set.is_empty() && !switches.contains(&&true)
     }
 
     /// What makes the stored text of a run the experiment of its plan again.
@@ -84,6 +88,7 @@ impl Overrides {
             contrast: method.contrast,
             diagnose: method.diagnose,
             labels: Labels::new(),
+            set: plan.set.clone(),
             twins: plan.twins,
             fallback_name: Some(aa::name_of_the_file(plan).to_owned()),
             files: Some(files_of(plan)),
@@ -93,14 +98,21 @@ impl Overrides {
 }
 
 impl Experiment {
-    /// Reads and checks an experiment file.
+    /// Reads and checks an experiment file, with what the command line set in it.
     pub fn load(path: &Path, known: &Known, overrides: &Overrides) -> Result<Experiment, Mistakes> {
+        let edited = Experiment::source(path, known, overrides)?;
         let file = path.display().to_string();
-        let source = known.source(path).map_err(|cause| unreadable(&file, &cause))?;
-        Experiment::parse(&source, &file, known, overrides)
+        Experiment::parse(&edited.text, &file, known, overrides).map_err(|mistakes| edited.place(mistakes))
     }
 
-    /// Checks the text of an experiment file; `file` is its name in messages.
+    /// The text of an experiment file, with what the command line set in it.
+    pub fn source(path: &Path, known: &Known, overrides: &Overrides) -> Result<Edited, Mistakes> {
+        let file = path.display().to_string();
+        let source = known.source(path).map_err(|cause| unreadable(&file, &cause))?;
+        Edited::of(&source, &file, &overrides.set)
+    }
+
+    /// Checks the text of an experiment file, in which everything is set; `file` is its name in messages.
     pub fn parse(source: &str, file: &str, known: &Known, overrides: &Overrides) -> Result<Experiment, Mistakes> {
         let (root, broken) = DeTable::parse_recoverable(source);
         let mut reader = Reader::new(source);
@@ -173,6 +185,7 @@ fn read_experiment<'a>(
         recovery,
         labels,
         twins: false,
+        set: set::shown(&overrides.set),
         text: String::new(),
         contenders,
     };
@@ -541,6 +554,25 @@ pub mod tests {
     }
 
     #[test]
+    fn keys_that_the_command_line_sets_are_read_and_refused_like_those_of_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.toml");
+        std::fs::write(&file, SHORT).unwrap();
+        let load = |set: &str| {
+            let set = Settings::from([set::setting(set).unwrap()]);
+            Experiment::load(&file, &known(), &Overrides { set, ..Overrides::default() })
+        };
+        let experiment = load("method.blocks=9").unwrap();
+        assert_eq!((experiment.method.blocks, experiment.set.len()), (9, 1));
+        assert!(experiment.text.contains("blocks = 9"), "{}", experiment.text);
+        let refused = load("method.block=9").unwrap_err().to_string();
+        assert!(
+            refused.starts_with("error: --set method.block=9: ") && refused.contains("did you mean `blocks`?"),
+            "{refused}"
+        );
+    }
+
+    #[test]
     fn the_command_line_wins_over_the_file_and_is_written_down() {
         let overrides = Overrides {
             preset: Some("quick".into()),
@@ -551,6 +583,7 @@ pub mod tests {
             contrast: true,
             diagnose: false,
             labels: [("commit".to_owned(), "new".to_owned())].into(),
+            set: Settings::new(),
             twins: false,
             fallback_name: None,
             files: None,

@@ -74,6 +74,7 @@ impl Plan {
             seed: experiment.method.seed,
             baseline: experiment.baseline.clone(),
             twins: experiment.twins,
+            set: experiment.set.clone(),
             contenders: experiment
                 .contenders
                 .iter()
@@ -587,11 +588,35 @@ mod tests {
             Overrides::default(),
             Overrides { preset: Some("quick".into()), blocks: Some(9), ..Overrides::default() },
             Overrides { seed: Some(6), accept_noisy: true, budget: seconds(90), ..Overrides::default() },
+            Overrides { set: [("workload.rows".into(), "5".into())].into(), ..Overrides::default() },
         ] {
             let first = parse("my-upgrade.toml", &overrides);
             let again = parse("experiment.toml", &Overrides::of_plan(&first));
             assert_eq!((first.name.as_str(), &first.method.changed), ("my-upgrade", &again.method.changed));
             assert_eq!(first.plan_hash, again.plan_hash, "{overrides:?}");
+            let plain = parse("my-upgrade.toml", &Overrides { set: Default::default(), ..overrides.clone() });
+            assert_eq!(
+                first.plan_hash == plain.plan_hash,
+                overrides.set.is_empty(),
+                "what was set is part of the hash"
+            );
+        }
+    }
+
+    #[test]
+    fn a_plan_names_what_was_set_and_promises_no_time_for_trials_that_end_by_events() {
+        let text = "workload = { name = \"oltp_read_write\", events = 500 }\nmethod.budget = \"20m\"\n\
+                    contender = [{ engine = \"mysql@5.5.9\" }, { engine = \"mysql@5.6.24\" }]";
+        let set = [("workload.events".into(), "500".into())].into();
+        let overrides = Overrides { set, ..Overrides::default() };
+        let plan = plan_of(&Experiment::parse(text, "x.toml", &crate::testing::known(), &overrides).unwrap()).text();
+        for part in [
+            "\nwith --set workload.events=500\n",
+            "  time: at most ",
+            "is not known before the first",
+            "enough for at least about ",
+        ] {
+            assert!(plan.contains(part), "{part}: {plan}");
         }
     }
 

@@ -198,6 +198,7 @@ pub fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -
         recovery: None,
         labels: Labels::new(),
         twins: false,
+        set: Settings::new(),
         text: String::new(),
     }
 }

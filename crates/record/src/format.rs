@@ -22,6 +22,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::shell::shell_word;
+
 pub use cause_test::{ContrastKind, ContrastRecord};
 pub use check::CheckRecord;
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
@@ -62,6 +64,9 @@ pub struct PlanRecord {
     /// The second contender is the first one again (`dbduel aa`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub twins: bool,
+    /// Keys of the experiment file that the command line set, by their dotted paths, passwords masked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
     pub contenders: Vec<ContenderRecord>,
     /// Contenders that build on each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -177,6 +182,13 @@ impl WorkloadRecord {
 }
 
 impl PlanRecord {
+    /// What the command line set of the file, as one would type it again.
+    pub fn set_flags(&self) -> Option<String> {
+        let flag = |(path, value): (&String, &String)| format!("--set {}", shell_word(&format!("{path}={value}")));
+        let flags: Vec<String> = self.set.iter().map(flag).collect();
+        (!flags.is_empty()).then(|| flags.join(" "))
+    }
+
     /// Workloads and points of a block, each with all contenders.
     pub fn entries_in_a_block(&self) -> u32 {
         let first = self.trials.iter().take_while(|trial| trial.block == 1).count();

@@ -61,6 +61,9 @@ struct Document<'a> {
     name: &'a str,
     question: Option<&'a str>,
     plan_hash: &'a str,
+    /// Keys of the experiment file that the command line set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    set: &'a BTreeMap<String, String>,
     seed: u64,
     started_at: &'a str,
     finished_at: Option<&'a str>,
@@ -274,6 +277,7 @@ impl<'a> Document<'a> {
             name: &plan.name,
             question: plan.question.as_deref(),
             plan_hash: &plan.plan_hash,
+            set: &plan.set,
             seed: plan.seed,
             started_at: &run.started_at,
             finished_at: run.finished_at.as_deref(),

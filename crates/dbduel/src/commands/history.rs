@@ -30,15 +30,13 @@ pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
 
 /// A ladder whose rungs are releases: all of them in every block, so that drift of the host cancels.
 fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
-    let source = std::fs::read_to_string(&args.file)
-        .with_context(|| format!("cannot read {}", args.file.display()))
-        .map_err(Failure::usage)?;
+    let overrides = args.method.overrides();
+    let source = Experiment::source(&args.file, &KNOWN, &overrides).map_err(Failure::usage)?.text;
     let releases = versions::releases(&args.versions).map_err(Failure::usage)?;
     let file = args.file.display().to_string();
     let text = versions::over_releases(&source, &releases)
         .with_context(|| format!("{file} is not readable as TOML"))
         .map_err(Failure::usage)?;
-    let overrides = args.method.overrides();
     let experiment = Experiment::parse(&text, &file, &KNOWN, &overrides).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
     note(&format!("{}: {}", releases.len(), releases.join(", ")));

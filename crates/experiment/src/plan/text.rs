@@ -17,6 +17,9 @@ pub fn render(plan: &Plan) -> String {
     if let Some(question) = &record.question {
         text += &format!("question: {question}\n");
     }
+    if let Some(set) = record.set_flags() {
+        text += &format!("with {set}\n");
+    }
     text += "\ncontenders\n";
     for contender in &record.contenders {
         text += &contender_text(contender, &record.baseline);
@@ -173,6 +176,10 @@ fn arrangement(plan: &PlanRecord) -> Vec<String> {
     clones.into_iter().chain(walked).chain(method.duet.then_some(duet)).collect()
 }
 
+fn ends_by_events(plan: &PlanRecord) -> bool {
+    plan.workloads.iter().any(|workload| workload.events.is_some())
+}
+
 /// What may end a trial of a workload before its time.
 fn events_text(workload: &WorkloadRecord) -> Option<String> {
     Some(format!("; a trial of {} ends after {} transactions", workload.label, workload.events?))
@@ -200,7 +207,8 @@ fn trial_text(plan: &PlanRecord) -> String {
 
 fn expected_text(plan: &Plan) -> String {
     let (estimate, record) = (&plan.estimate, &plan.record);
-    let mut text = format!("  time: {} for all {} trials", duration_text(estimate.run), record.trials.len());
+    let at_most = if ends_by_events(record) { "at most " } else { "" };
+    let mut text = format!("  time: {at_most}{} for all {} trials", duration_text(estimate.run), record.trials.len());
     let _ = writeln!(text, ", and {} to load the data once", duration_text(estimate.first_load));
     if let Some(time) = super::headroom::expected(plan) {
         let _ = writeln!(text, "  after the last block: {} for the generator headroom check", duration_text(time));
@@ -212,12 +220,18 @@ fn expected_text(plan: &Plan) -> String {
         let _ = writeln!(text, "  pilots: {} of that, before the first block", duration_text(estimate.pilots));
         text += "  a warm-up longer than the least, or repeats of disturbed pairs, come on top\n";
     }
+    if !at_most.is_empty() {
+        text += "  how long a trial of so many transactions takes is not known before the first; the time is for trials \
+                 that all last their duration\n";
+    }
     if record.workloads.iter().any(|workload| workload.one_pass) {
         text +=
             "  how long a pass takes is not known before the first: three times less or ten times more is possible\n";
     }
     if let (Some(budget_s), Some(blocks)) = (record.method.budget_s, estimate.budget_blocks) {
-        let _ = writeln!(text, "  budget: {budget_s} s, enough for about {blocks} of {} blocks", record.method.blocks);
+        let about = if at_most.is_empty() { "about" } else { "at least about" };
+        let _ =
+            writeln!(text, "  budget: {budget_s} s, enough for {about} {blocks} of {} blocks", record.method.blocks);
     }
     let _ =
         writeln!(text, "  disk: {}; memory: {}", bytes_text(estimate.disk_bytes), bytes_text(estimate.memory_bytes));

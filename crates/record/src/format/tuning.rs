@@ -65,6 +65,9 @@ pub struct GivenRecord {
     pub blocks: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
+    /// Keys of the experiment file that the command line set.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
     pub accept_noisy: bool,
     pub contrast: bool,
     pub diagnose: bool,

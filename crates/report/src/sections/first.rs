@@ -357,8 +357,9 @@ fn how(evidence: &Evidence) -> String {
         _ => String::new(),
     };
     let so_far = if evidence.run.ended_by.is_none() { " so far (the run is not finished)" } else { "" };
+    let set = evidence.plan.set_flags().map_or(String::new(), |set| format!(", with {set}"));
     format!(
-        "{place}{}{so_far}, {trial}, {} in all; {}, {}; {}; plan {}.",
+        "{place}{}{so_far}, {trial}, {} in all; {}, {}; {}; plan {}{set}.",
         count(tally.blocks_finished, "block"),
         duration(tally.minutes),
         host.cpu_model,

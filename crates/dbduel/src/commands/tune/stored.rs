@@ -125,6 +125,7 @@ fn overrides(given: &GivenRecord) -> Overrides {
         budget: given.budget_s.map(Duration::from_secs_f64),
         blocks: given.blocks,
         seed: given.seed,
+        set: given.set.clone(),
         accept_noisy: given.accept_noisy,
         contrast: given.contrast,
         diagnose: given.diagnose,
