@@ -52,7 +52,7 @@ pub fn over_releases(source: &str, releases: &[String]) -> Result<String> {
         _ => None,
     };
     let mut base = first.and_then(|first| first.try_into::<Table>().ok()).unwrap_or_default();
-    ["name", "target", "basedir", "password_file"].iter().for_each(|key| drop(base.remove(*key)));
+    ["name", "target", "basedir", "archive", "sha256", "password_file"].iter().for_each(|key| drop(base.remove(*key)));
     file.remove("baseline");
     file.remove("ladder");
     let release = |name: &String, mut table: Table| {
