@@ -125,6 +125,14 @@ pub const CONTENDER_KEYS: &[Key] = &[
     key("cores", "CPU list such as `\"0-3\"`", "all CPUs that are not the client's", "CPUs that the server may use"),
     key("memory", "size such as `\"8GiB\"`", "all memory of the host", "memory limit, by a control group"),
     key("basedir", "folder", "none", "a server that you unpacked; `engine` then has no version"),
+    key(
+        "archive",
+        "file",
+        "none",
+        "a vendor's archive of a server (`.tar`, also with gzip, xz or zstd, or `.zip`), from the experiment's folder; \
+         `engine` then has no version",
+    ),
+    key("sha256", "text", "none", "beside `archive`: the checksum that the file must have, in hexadecimal"),
     key("target", "URL", "none", "a server that dbduel does not manage: no restart, no settings, SQL counters only"),
     key("overwrite", "true or false", "false", "beside `target`: drop tables that dbduel did not make"),
     key("password_file", "file", "none", "beside `target`: the file that holds the password"),

@@ -19,10 +19,10 @@ use std::sync::Arc;
 use load::{BesideLedger, Interarrival, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
 use sha2::{Digest, Sha256};
 
-use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
+use crate::{Archive, Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use record::format::{
-    ContenderRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION, PlanRecord, PlannedTrial, Point,
-    WorkloadRecord, step,
+    ArchiveRecord, ContenderRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION, PlanRecord,
+    PlannedTrial, Point, WorkloadRecord, step,
 };
 
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
@@ -129,7 +129,13 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
     };
     let target = match &contender.origin {
         Origin::Target(target) => Some(target.url.to_string()),
-        Origin::Managed | Origin::Basedir(_) => None,
+        Origin::Managed | Origin::Basedir(_) | Origin::Archive(_) => None,
+    };
+    let archive = match &contender.origin {
+        Origin::Archive(Archive { file, sha256 }) => {
+            Some(ArchiveRecord { path: file.display().to_string(), sha256: sha256.clone() })
+        }
+        _ => None,
     };
     ContenderRecord {
         name: contender.name.clone(),
@@ -143,6 +149,7 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
         cores: contender.cores.as_ref().map(ToString::to_string),
         memory_bytes: contender.memory_bytes,
         target,
+        archive,
     }
 }
 
@@ -188,7 +195,8 @@ fn arrivals_text(arrivals: Interarrival) -> &'static str {
 const PATH: &str = "path";
 const TEXT: &str = "text";
 
-/// The files that a record's options hold, by their paths: a run goes on with the files that it began with.
+/// The files that a record's options hold, and the checksums of its archives, by their paths: a run goes on with what
+/// it began with.
 pub fn files_of(record: &PlanRecord) -> BTreeMap<String, String> {
     fn collect(value: &serde_json::Value, files: &mut BTreeMap<String, String>) {
         match value {
@@ -204,6 +212,8 @@ pub fn files_of(record: &PlanRecord) -> BTreeMap<String, String> {
     }
     let mut files = BTreeMap::new();
     record.workloads.iter().flat_map(|one| one.options.values()).for_each(|value| collect(value, &mut files));
+    let archives = record.contenders.iter().filter_map(|one| one.archive.as_ref());
+    files.extend(archives.map(|archive| (archive.path.clone(), archive.sha256.clone())));
     files
 }
 

@@ -330,6 +330,7 @@ fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, conten
 fn unfit(reader: &Reader, own: &OwnData, contender: &Contender) -> Option<(String, String)> {
     let OwnDataForm::Directory { accept_unclean } = own.form else { return None };
     let resolved = crate::resolve(contender).ok().filter(|_| reader.files.stored.is_none())?;
+    let resolved = Some(resolved).filter(engine::Resolved::has_version)?;
     let place = &own.of(contender.kind.kind())?.path;
     match engine::refusal(contender.kind, &resolved.version, place, accept_unclean) {
         Ok(refusal) => refusal,
