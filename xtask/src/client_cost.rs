@@ -36,7 +36,7 @@ struct Series {
     rivals: &'static [(Program, f64)],
 }
 
-const SERIES: [Series; 11] = [
+const SERIES: [Series; 13] = [
     Series {
         name: "mariadb-point-1",
         server: MARIADB,
@@ -71,6 +71,20 @@ const SERIES: [Series; 11] = [
         script: POINT,
         connections: 1000,
         rivals: &[(Program::Ourselves { connections: 64 }, 1.3)],
+    },
+    Series {
+        name: "postgres-point-1",
+        server: "postgres@system",
+        script: POINT,
+        connections: 1,
+        rivals: &[(Program::Pgbench, f64::INFINITY), (Program::Floor, FLOOR_BAR)],
+    },
+    Series {
+        name: "postgres-point-8",
+        server: "postgres@system",
+        script: POINT,
+        connections: 8,
+        rivals: &[(Program::Pgbench, f64::INFINITY), (Program::Floor, FLOOR_BAR)],
     },
     Series {
         name: "postgres-point-64",

@@ -20,13 +20,13 @@ pub struct ConformRecovery {
     /// Kills, and as many OS crashes, of each setting
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     kills: u32,
-    /// Two kills and two OS crashes of each setting: three minutes
+    /// One kill and one OS crash of each setting, in a minute and a half. A setting that may lose commits has to lose some in either
     #[arg(long, conflicts_with = "kills")]
     short: bool,
 }
 
 const ENGINES: [&str; 3] = ["sqlite", "mariadb@system", "postgres@system"];
-const SHORT_KILLS: u32 = 2;
+const SHORT_KILLS: u32 = 1;
 
 /// A name, its settings, and the class that the engine documents for them.
 type Setting = (&'static str, &'static str, &'static str);
@@ -43,6 +43,10 @@ const INNODB: &[Setting] = &[
     ("flush 2", "innodb_flush_log_at_trx_commit = 2", "D2"),
     ("flush 0", "innodb_flush_log_at_trx_commit = 0", "D1"),
 ];
+
+/// MariaDB flushes for 0 and 2 every 30 s in place of each second, so that no crash comes a moment behind a flush.
+/// MySQL 5.5 has no such setting.
+const SELDOM: &str = ", innodb_flush_log_at_timeout = 30";
 
 fn settings(engine: &str) -> &'static [Setting] {
     match engine.split('@').next() {
@@ -96,15 +100,17 @@ fn judged(dbduel: &Path, engine: &str, kills: u32) -> Result<Option<Vec<String>>
     let report: Value = serde_json::from_slice(&output.stdout).context("dbduel run --json printed no JSON")?;
     let all = report["durability"].as_array().context("no durability in the report")?;
     ensure!(all.len() == settings(engine).len(), "{engine}: a setting is missing in the report");
-    let mut wrong: Vec<String> =
-        settings(engine).iter().zip(all).filter_map(|(setting, found)| judge(engine, setting, found)).collect();
+    let judged = |(setting, found)| judge(engine, setting, found, kills > SHORT_KILLS);
+    let mut wrong: Vec<String> = settings(engine).iter().zip(all).filter_map(judged).collect();
+    wrong.extend(failures(&report).map(|failure| format!("{engine} {failure}")));
     wrong.extend(left(folder.path())?.into_iter().map(|left| format!("{engine} left {left}")));
     Ok(Some(wrong))
 }
 
 fn experiment(engine: &str, kills: u32) -> String {
+    let seldom = if engine.starts_with("mariadb") { SELDOM } else { "" };
     let contender = |(name, settings, _): &Setting| {
-        format!("[[contender]]\nname = \"{name}\"\nengine = \"{engine}\"\nsettings = {{ {settings} }}\n\n")
+        format!("[[contender]]\nname = \"{name}\"\nengine = \"{engine}\"\nsettings = {{ {settings}{seldom} }}\n\n")
     };
     format!(
         "workload = {{ name = \"ledger\", accounts = 2_000, clients = 4 }}\n\
@@ -114,7 +120,14 @@ fn experiment(engine: &str, kills: u32) -> String {
     )
 }
 
-fn judge(engine: &str, (name, _, documented): &Setting, found: &Value) -> Option<String> {
+/// What each failed trial failed of.
+fn failures(report: &Value) -> impl Iterator<Item = String> {
+    let failed = report["trials"].as_array().into_iter().flatten().filter(|trial| trial["status"] == "failed");
+    failed.map(|trial| format!("{}, trial {}: {}", trial["contender"], trial["trial"], trial["failure"]))
+}
+
+/// One kill may come a moment after a flush and lose nothing, so `is_exact` only with more of them.
+fn judge(engine: &str, (name, _, documented): &Setting, found: &Value, is_exact: bool) -> Option<String> {
     let (claimed, measured) = (found["claimed"].as_str()?, found["measured"]["class"].as_str().unwrap_or("none"));
     let of = |kind: usize, figure: &str| found["crashes"][kind][figure].as_u64().unwrap_or(0);
     let failed = of(0, "failed") + of(1, "failed");
@@ -127,7 +140,9 @@ fn judge(engine: &str, (name, _, documented): &Setting, found: &Value) -> Option
         of(1, "lost"),
         if damage == "[][]" { "none" } else { damage.as_str() }
     );
-    let is_right = claimed == *documented && measured == *documented && damage == "[][]" && failed == 0;
+    let has_lost = of(0, "lost") + of(1, "lost") > 0;
+    let is_class = measured == *documented || !is_exact && measured > *documented && has_lost;
+    let is_right = claimed == *documented && is_class && damage == "[][]" && failed == 0;
     (!is_right).then(|| {
         format!("{engine} {name}: documented {documented}, claimed {claimed}, measured {measured}, {failed} trials failed, damage {damage}")
     })

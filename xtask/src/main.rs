@@ -14,6 +14,7 @@ mod certificates;
 mod client_cost;
 mod client_programs;
 mod conform;
+mod conform_history;
 mod conform_lua;
 mod conform_pgbench;
 mod conform_recovery;
@@ -66,6 +67,8 @@ enum Task {
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
     /// Compare our language of scripts, builtin scripts included, with the real pgbench
     ConformPgbench(conform_pgbench::ConformPgbench),
+    /// Compare the changes that `history` finds in series of ratios with those of Apache Otava
+    ConformHistory(conform_history::ConformHistory),
     /// Kill servers and crash their file systems, and compare the commits that survive with what engines document
     ConformRecovery(conform_recovery::ConformRecovery),
     /// Compare what the scripts of sysbench do here with what they do with sysbench itself
@@ -129,6 +132,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::ConformPgbench(options) => conform_pgbench::run(&options, root),
+        Task::ConformHistory(options) => conform_history::run(&options),
         Task::ConformRecovery(options) => conform_recovery::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 
 use crate::search_space::{Range, candidates};
-use crate::tuning::{Rival, SearchShape, search_text};
+use crate::tuning::{Rival, SearchShape, asks_for_crashes, search_text};
 use crate::values;
 use engine::memory_need;
 use engine::tunable::{Machine, Tunable, tunables};
@@ -63,7 +63,7 @@ impl Draft {
         refused: Vec<RefusedRecord>,
         known: &Known,
     ) -> Result<Draft, Error> {
-        let overrides = request.overrides.clone();
+        let overrides = Overrides { leaves_recovery: true, ..request.overrides.clone() };
         let experiment = Experiment::load(file, known, &overrides).map_err(Error::mistake)?;
         let source = Experiment::source(file, known, &overrides).map_err(Error::mistake)?.text;
         let (incumbent, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
@@ -73,6 +73,7 @@ impl Draft {
         let given = given(request, &experiment);
         let asked = Asked { experiment: &experiment, incumbent, workload, point: &point };
         let record = asked.record(given, refused).map_err(Error::mistake)?;
+        let record = SearchRecord { has_crashes: asks_for_crashes(&source), ..record };
         let racing = record.candidates.iter().filter(|candidate| candidate.out.is_none());
         let rival = |one: &CandidateRecord| Rival { name: one.name.clone(), settings: one.settings.clone() };
         let rivals: Vec<Rival> = racing.map(rival).collect();
@@ -132,6 +133,7 @@ fn given(request: &SearchRequest, experiment: &Experiment) -> GivenRecord {
         twins: _,
         fallback_name: _,
         files: _,
+        leaves_recovery: _,
     } = request.overrides.clone();
     GivenRecord {
         name: experiment.name.clone(),
@@ -221,6 +223,7 @@ impl Asked<'_> {
             notes: self.notes(),
             rounds: Vec::new(),
             outcome: None,
+            has_crashes: false,
             held_out: Vec::new(),
         })
     }

@@ -41,8 +41,17 @@ pub fn experiment(advice: &Advice, engine_words: &str, known: &Known) -> Result<
     text += &comment(
         "A ladder of many rungs takes hours. `dbduel plan` says how long; `--budget 2h` ends it after the last whole block.",
     );
+    text += RECOVERY;
     Ok(text)
 }
+
+/// What the ladder costs at a crash is measured by the same file.
+const RECOVERY: &str = "\n\
+    # What each rung costs at a crash: in a copy of this file with the next lines, every trial ends in a crash, and the\n\
+    # ladder has the measured class and the time to the first commit of each rung.\n\
+    # [recovery]\n\
+    # kills = 12        # of each rung\n\
+    # crash = \"both\"    # \"kill\" without root\n";
 
 fn ladder_table(rung: &Rung) -> String {
     let mut text = format!("\n{}", comment(&rung.reason));

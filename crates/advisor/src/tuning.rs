@@ -51,6 +51,12 @@ const METHOD_OF_THE_DUEL: &[&str] = &[
     "ablation",
 ];
 
+const RECOVERY: &str = "recovery";
+const LEDGER: &str = "ledger";
+
+/// Keys of `[method]` that crashes have a use for.
+const METHOD_OF_CRASHES: &[&str] = &["preset", "seed", "warmup", "duration", "noisy_host", "page_cache", "work_copy"];
+
 /// Keys of any workload's table that another mix shares.
 const SHARED_KEYS: &[&str] = &["isolation", "data_seed", CLIENTS];
 
@@ -97,6 +103,38 @@ pub fn duel_text(source: &str, experiment: &Experiment, rival: &Rival, searched_
         set_sweep(&mut file, two_points(experiment, searched_at));
     }
     (text(&file), held_out)
+}
+
+/// Whether the file has `[recovery]`.
+pub fn asks_for_crashes(source: &str) -> bool {
+    table(source).contains_key(RECOVERY)
+}
+
+/// The crashes of the file's first contender and a rival, as an experiment file: `[recovery]` of the file, under its
+/// first workload at the point of the search. An embedded engine dies with its load and a pass has no time to crash in,
+/// so there it is the ledger alone. None where the file has no `[recovery]`.
+pub fn crashes_text(source: &str, experiment: &Experiment, rival: &Rival, point: &Point) -> Option<String> {
+    let mut file = table(source);
+    let recovery = file.get(RECOVERY)?.clone();
+    let (first, choice) = (workloads(&file).swap_remove(0), &experiment.workloads[0]);
+    let is_embedded = experiment.contenders[0].kind.dialect().is_embedded();
+    let needs_the_ledger = (is_embedded || choice.one_pass) && choice.kind.name != LEDGER;
+    file.insert("name".into(), format!("{} crashes", experiment.name).into());
+    set_contenders(&mut file, experiment, std::slice::from_ref(rival));
+    file.insert(RECOVERY.into(), recovery);
+    file.remove("gate");
+    let varied = point.iter().filter(|_| !needs_the_ledger).map(|(name, value)| (name.clone(), vec![*value]));
+    set_sweep(&mut file, varied);
+    let workload = if needs_the_ledger { ledger(choice.clients_at(point)) } else { first };
+    file.insert("workload".into(), Value::Array(vec![Value::Table(workload)]));
+    if let Some(method) = file.get_mut("method").and_then(Value::as_table_mut) {
+        method.retain(|key, _| METHOD_OF_CRASHES.contains(&key));
+    }
+    Some(text(&file))
+}
+
+fn ledger(clients: u32) -> Table {
+    Table::from_iter([("name".to_owned(), LEDGER.into()), (CLIENTS.to_owned(), i64::from(clients).into())])
 }
 
 /// The point of the search, and twice of what varies there: of the clients where nothing does, or where it is
@@ -160,7 +198,7 @@ fn set_contenders(file: &mut Table, experiment: &Experiment, rivals: &[Rival]) {
     let all = std::iter::once(Value::Table(incumbent)).chain(rivals.iter().map(rival)).collect();
     file.insert("contender".into(), Value::Array(all));
     file.insert("baseline".into(), name.into());
-    for other in ["ladder", "recovery"] {
+    for other in ["ladder", RECOVERY] {
         file.remove(other);
     }
     if let Some(method) = file.get_mut("method").and_then(Value::as_table_mut) {
@@ -258,6 +296,25 @@ mod tests {
         assert_eq!(made.method.preset, "standard");
         assert_eq!(made.method.budget, given.method.budget);
         assert_eq!(made.question.as_deref(), Some("Which settings?"));
+    }
+
+    #[test]
+    fn crashes_have_the_files_recovery_and_its_work_or_the_ledger_alone() {
+        let point = Point::new();
+        assert_eq!(crashes_text(FILE, &experiment(FILE), &rival(), &point), None);
+        let file = |engine: &str| format!("{}blocks = 20\n[recovery]\nkills = 4\n", FILE.replace("sqlite", engine));
+        for (engine, workload, clients) in [("sqlite", "ledger", 3), ("postgres@17", "oltp_read_write", 7)] {
+            let source = file(engine);
+            let overrides = Overrides { leaves_recovery: true, ..Overrides::default() };
+            let given = Experiment::parse(&source, "x.toml", &known(), &overrides).unwrap();
+            assert!(given.recovery.is_none() && given.method.blocks == 20, "the search and the duel know of no crash");
+            let made = experiment(&crashes_text(&source, &given, &rival(), &point).unwrap());
+            assert_eq!((made.name.as_str(), made.recovery.unwrap().kills, made.method.blocks), ("box crashes", 4, 4));
+            let names: Vec<&str> = made.contenders.iter().map(|one| one.name.as_str()).collect();
+            assert_eq!(names, ["default", "tuned"]);
+            let choice = &made.workloads[0];
+            assert_eq!((choice.kind.name, choice.all_clients_at(&point)), (workload, clients));
+        }
     }
 
     #[test]

@@ -10,7 +10,8 @@ use stats::{median_interval, theil_sen};
 
 use super::named::named;
 use record::format::crash::{
-    ACKNOWLEDGED, CORRUPTION, CrashKind, FIRST_COMMIT, FIRST_LOGIN, FULL_RATE, HOLES, LOST, REDO, UNKNOWN, WINDOW,
+    ACKNOWLEDGED, CORRUPTION, CrashKind, FIRST_COMMIT, FIRST_LOGIN, FULL_RATE, HOLES, INTEGRITY_CHECK, LOST, REDO,
+    UNKNOWN, WINDOW, WORK_COMMITS,
 };
 use record::format::{PlanRecord, Purpose, RunRecord, Status, TrialRecord};
 
@@ -31,6 +32,8 @@ pub struct Durability {
     pub is_broken: bool,
     pub crashes: Vec<CrashTally>,
     pub recovery: RecoveryFigures,
+    /// The engine's own check of its tables; null where it has none, or no crash came so far.
+    pub integrity_check: Option<String>,
 }
 
 /// What crashes of one kind have left.
@@ -103,6 +106,8 @@ pub struct RecoveryFigures {
     pub t_95_s: Option<f64>,
     /// Crashes behind which the rate did not come back while it was waited for.
     pub without_full_rate: usize,
+    /// All commits of a workload beside the ledger until the crashes; null where the ledger is all.
+    pub work_commits: Option<u64>,
     pub redo_bytes: Option<f64>,
     /// Time to the first commit over redo log; null where the server does not show its log, or it was always as long.
     pub per_redo: Option<PerRedo>,
@@ -160,6 +165,7 @@ fn of_contender(
         is_broken,
         crashes,
         recovery: figures(ours),
+        integrity_check: ours.iter().find_map(|one| one.remarks.get(INTEGRITY_CHECK)).cloned(),
     }
 }
 
@@ -229,6 +235,7 @@ fn figures(trials: &[&TrialRecord]) -> RecoveryFigures {
         t_rw_s_max: all(FIRST_COMMIT).last().copied(),
         t_95_s: median(&all(FULL_RATE)),
         without_full_rate: ok.len() - all(FULL_RATE).len(),
+        work_commits: Some(all(WORK_COMMITS)).filter(|all| !all.is_empty()).map(|all| all.iter().sum::<f64>() as u64),
         redo_bytes: median(&all(REDO)),
         per_redo: per_redo(&pairs),
         pairs,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use record::format::crash::LOG_ERRORS;
 use record::format::operations::PARTIAL;
 use record::format::{
     AaRecord, ContenderRecord, ContrastRecord, DecisionRecord, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord,
@@ -48,6 +49,7 @@ named! {
         Accumulating = "accumulating",
         Short = "short",
         TornLog = "torn-log",
+        DamageInLog = "damage in the log",
         Resumed = "resumed",
         SharedCores = "shared cores",
         NotManaged = "not managed",
@@ -137,7 +139,8 @@ pub fn findings(
         flagged(Saturated, SATURATED).map(Finding::supported),
         flagged(Starved, STARVED).map(Finding::supported),
         flagged(OutOfRange, OUT_OF_RANGE),
-        when(MissingQuantiles, any(&|duel| !duel.missing.is_empty())),
+        // A trial that ends in a crash measures no interval, and so no quantiles.
+        when(MissingQuantiles, plan.crashes().is_empty() && any(&|duel| !duel.missing.is_empty())),
         headroom(circumstances),
         headroom_unfinished(circumstances),
         cause_tests_unfinished(circumstances),
@@ -149,6 +152,7 @@ pub fn findings(
         when(Accumulating, any(&|duel| !duel.growths.is_empty())),
         flagged(Short, SHORT),
         flagged(TornLog, TORN_LOG),
+        of_trials(DamageInLog, trials, |trial| trial.metrics.get(LOG_ERRORS).is_some_and(|lines| *lines > 0.0)),
         flagged(Resumed, RESUMED),
         when(SharedCores, circumstances.shared_cores),
         when(NotManaged, plan.contenders.iter().any(|one| one.target.is_some())),

@@ -154,6 +154,7 @@ impl Standing {
             shown,
             mde: self.mde(search),
             duel: None,
+            crashes: None,
         }
     }
 

@@ -33,7 +33,7 @@ use jiff::Timestamp;
 use self::budget::{Budget, Clock, spent_earlier};
 use self::executor::Executor;
 use self::placement::Placement;
-use self::planning::{cannot_plan, expect_open_files, plan_experiment};
+use self::planning::{cannot_plan, expect_open_files, plan_experiment, unpack_archives};
 use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pilot};
 pub use self::progress::{Progress, Screen, State, times};
 use self::schedule::{Keep, Schedule};
@@ -156,6 +156,7 @@ impl ActiveRun {
         let overrides = Overrides::of_plan(stored);
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", known, &overrides);
         let experiment = experiment.map_err(Error::mistake)?;
+        unpack_archives(&experiment, &|_| {})?;
         let plan = plan_experiment(&experiment).map_err(Error::mistake)?;
         if plan.record.plan_hash != stored.plan_hash {
             return Err(anyhow!(
@@ -218,6 +219,7 @@ fn other_label(experiment: &Experiment, run_dir: &RunDir) -> Option<String> {
 
 fn planned(known: &Known, file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Error> {
     let experiment = Experiment::load(file, known, overrides).map_err(Error::mistake)?;
+    unpack_archives(&experiment, &|_| {})?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Error::mistake)?;
     Ok((experiment, plan))
 }

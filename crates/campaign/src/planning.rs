@@ -3,14 +3,25 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use engine::{Cache, provision};
 use experiment::plan::{Plan, ResolvedFacts};
-use experiment::{Contender, Experiment, resolve};
+use experiment::{Contender, Experiment, Origin, resolve};
 use trial::observe;
 
 /// Resolves every contender and plans all trials; fetches and starts nothing.
 pub fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
     let facts = experiment.contenders.iter().map(|contender| facts(contender, experiment.clients_max()));
     Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?, observe::THRESHOLDS))
+}
+
+/// Unpacks the archives of an experiment that are not in the cache: only then are their versions known, which a plan
+/// that is carried out needs.
+pub fn unpack_archives(experiment: &Experiment, progress: &dyn Fn(&str)) -> Result<()> {
+    for contender in experiment.contenders.iter().filter(|one| matches!(one.origin, Origin::Archive(_))) {
+        let prepared = resolve(contender).and_then(|resolved| provision(&resolved, &Cache::open()?, progress));
+        prepared.with_context(|| format!("cannot prepare contender `{}`", contender.name))?;
+    }
+    Ok(())
 }
 
 /// Fails if this process may not open the files that the most clients of a trial need.

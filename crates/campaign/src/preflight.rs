@@ -52,6 +52,12 @@ fn refuse_here(contender: &Contender, clients: u32) -> Result<Option<String>> {
         return Ok(None);
     }
     let resolved = resolve(contender)?;
+    if !resolved.has_version() {
+        let name = &contender.name;
+        return Ok(Some(format!(
+            "not final: the hash and the estimates, because the archive of `{name}` is not unpacked yet; `dbduel run` unpacks it first"
+        )));
+    }
     expect_memory(contender, &resolved.version, clients)?;
     if contender.settings.is_empty() {
         return Ok(None);

@@ -352,7 +352,7 @@ impl<'a> Setup<'a> {
             path,
             environment,
             workload,
-            clients: choice.clients_at(&planned.point),
+            clients: choice.all_clients_at(&planned.point),
             clients_max: self.experiment.clients_max(),
             conditions,
             interval: Interval::of(workload.as_ref(), &conditions, warmup, choice.events),

@@ -327,6 +327,7 @@ impl MethodArgs {
             twins: false,
             fallback_name: None,
             files: None,
+            leaves_recovery: false,
         }
     }
 }
@@ -393,6 +394,8 @@ pub enum HistoryAction {
     Run(HistoryRunArgs),
     /// Show the ratios of stored runs of one name over time, and where they took a new level
     Show(HistoryShowArgs),
+    /// Find the build or release that changed the speed, among many, by few duels
+    Bisect(HistoryBisectArgs),
 }
 
 #[derive(Debug, Args)]
@@ -411,6 +414,25 @@ pub struct HistoryRunArgs {
     /// Print the JSON report on stdout instead of the text
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct HistoryBisectArgs {
+    /// Search among the contenders of this TOML file, in its order; its workload and method hold for each duel
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Search among these releases instead: a list, mysql@5.5.9,5.6.24,8.0.31, or a range of the catalogue, postgres@9.6..18
+    #[arg(long, value_name = "ENGINE@VERSIONS")]
+    pub versions: Option<String>,
+    /// Do one step of `git bisect run`: `dbduel run FILE --gate` that exits with 0 for a build within the limits of [gate],
+    /// 1 for one beyond them, 125 for one that is not decided or does not start
+    #[arg(long, conflicts_with = "versions")]
+    pub step: bool,
+    /// Keep the runs under this folder; a duel that is stored there is not run again
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    #[command(flatten)]
+    pub method: MethodArgs,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 //!
 //! Each kind of server is an [`Engine`], in the crate `engines`; the list of them is handed in ([`Engines`]). An
 //! engine has no access to the workload. What must stay true: a
-//! contender is resolved without touching network or disk, a server never runs without a keeper,
+//! contender is resolved without touching the network or writing anything, a server never runs without a keeper,
 //! and no server is handed out whose settings are not the ones that were asked for.
 
 pub mod advice;
@@ -49,7 +49,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login, Secret};
 
-use crate::request::{Origin, VersionRequest};
+use crate::request::{Archive, Origin, VersionRequest};
 use crate::tunable::Tuning;
 
 pub use build::build;
@@ -62,7 +62,7 @@ pub use monitor::{Hastened, Monitor};
 pub use observe::{Explained, Observe, Sample};
 pub use own_data::{Adoption, Adopts, identity, locked_by, refusal};
 use provision::Knowledge;
-pub use provision::{Client, Layout, Package, find_on_path};
+pub use provision::{Client, Layout, Package, find_on_path, sha256_of};
 pub use reserved::{Refusal, Reserved};
 pub use scratch_server::ScratchServer;
 pub use server::{DATABASE, Purpose, Server, StartOptions, server_environment};
@@ -79,12 +79,23 @@ pub use waits::Waits;
 /// The version of a target, until it has answered.
 const AS_IT_RUNS: &str = "as it runs";
 
+/// The version of a server in an archive that is not in the cache yet.
+const NOT_UNPACKED: &str = "(version not known before it is unpacked)";
+
 /// The class of a commit's promise where it is unknown.
 pub const NOT_KNOWN: &str = "not known";
 
 /// The less that either of two classes promises.
 pub fn weaker_class<'a>(one: &'a str, other: &'a str) -> &'a str {
     if [one, other].contains(&NOT_KNOWN) { NOT_KNOWN } else { one.min(other) }
+}
+
+/// What the engine's own check of its tables found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Integrity {
+    /// For a reader: which check it was.
+    pub check: String,
+    pub complaints: Vec<String>,
 }
 
 /// How to provision and operate one kind of server.
@@ -197,10 +208,15 @@ pub trait Engine: Sync {
         let _ = create;
         None
     }
-    /// Runs the engine's own check over tables of the workload and returns its complaints; None where it has no check.
-    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+    /// Runs the engine's own check over tables of the workload; None where it has no check.
+    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Integrity>> {
         let _ = (admin, tables);
         Ok(None)
+    }
+    /// Whether a line of its log reports damaged data, or an error that no recovery should meet.
+    fn reports_damage(&self, line: &str) -> bool {
+        let _ = line;
+        false
     }
     /// What a server of this kind costs, estimated.
     fn cost(&self) -> &'static Cost;
@@ -250,6 +266,7 @@ pub struct Resolved {
 #[derive(Debug, Clone)]
 enum SourceKind {
     Catalogue(&'static Release),
+    Archive(Archive),
     Here(Found),
     /// A server that dbduel does not manage, by its URL without the password.
     Target(String),
@@ -392,6 +409,9 @@ pub fn resolve(engine: &'static dyn Engine, request: &VersionRequest, origin: &O
         }
         return Ok(Resolved::here(engine, found));
     }
+    if let Origin::Archive(archive) = origin {
+        return Resolved::in_archive(engine, archive);
+    }
     choose(engine, engine.installed(), request)
 }
 
@@ -490,6 +510,18 @@ impl Resolved {
         Resolved::new(engine, found.version.clone(), SourceKind::Here(found))
     }
 
+    /// A server in an archive. Only the cache can have its version: nothing is unpacked to find it out.
+    fn in_archive(engine: &'static dyn Engine, archive: &Archive) -> Result<Resolved> {
+        let resolved = Resolved::new(engine, NOT_UNPACKED.to_owned(), SourceKind::Archive(archive.clone()));
+        let unpacked = Cache::existing()?.and_then(|cache| provision::fetched_versions(&resolved.folder(&cache)));
+        Ok(unpacked.map_or(resolved.clone(), |(version, _)| Resolved { version, ..resolved }))
+    }
+
+    /// Whether its version is known; that of an archive is not before it is unpacked.
+    pub fn has_version(&self) -> bool {
+        self.version != NOT_UNPACKED
+    }
+
     fn wanting(self, request: &VersionRequest) -> Resolved {
         let VersionRequest::Series(wanted) = request else { return self };
         Resolved { wanted: Some(wanted.clone()), ..self }
@@ -502,6 +534,7 @@ impl Resolved {
                 Client::Apt { suite } => format!("{} {suite} {}", package.client.title(), package.coordinates),
                 client => format!("{} {}", client.title(), package.coordinates),
             },
+            SourceKind::Archive(archive) => archive.source_text(),
             SourceKind::Target(url) => format!("target {url}"),
             SourceKind::Here(found) if found.server.as_os_str().is_empty() => "compiled into dbduel".to_owned(),
             SourceKind::Here(found) => match &found.basedir {
@@ -527,7 +560,7 @@ impl Resolved {
     /// Whether it can be started without fetching anything.
     pub fn is_here(&self, cache: &Cache) -> bool {
         match &self.place {
-            SourceKind::Catalogue(_) => provision::marker(&self.folder(cache)).is_some(),
+            SourceKind::Catalogue(_) | SourceKind::Archive(_) => provision::marker(&self.folder(cache)).is_some(),
             SourceKind::Here(_) | SourceKind::Target(_) => true,
         }
     }
@@ -536,13 +569,13 @@ impl Resolved {
     pub fn download_bytes(&self) -> u64 {
         match &self.place {
             SourceKind::Catalogue(release) => u64::from(release.package.megabytes) * 1_000_000,
-            SourceKind::Here(_) | SourceKind::Target(_) => 0,
+            SourceKind::Archive(_) | SourceKind::Here(_) | SourceKind::Target(_) => 0,
         }
     }
 
     /// What dbduel would set by itself, for the plan; `max_clients` as in [`StartOptions`].
     pub fn own_settings(&self, settings: &BTreeMap<String, String>, max_clients: u32) -> BTreeMap<String, String> {
-        if let SourceKind::Target(_) = self.place {
+        if matches!(self.place, SourceKind::Target(_)) || !self.has_version() {
             return BTreeMap::new();
         }
         let connections = server::connections_for(max_clients);
@@ -551,6 +584,7 @@ impl Resolved {
 
     fn folder(&self, cache: &Cache) -> PathBuf {
         let version = match &self.place {
+            SourceKind::Archive(archive) => return cache.servers().join(format!("archive-{:.16}", archive.sha256)),
             SourceKind::Catalogue(Release { package: Package { client: Client::Apt { suite }, .. }, .. }) => *suite,
             _ => &self.version,
         };
@@ -574,6 +608,8 @@ pub fn provision(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) ->
         SourceKind::Target(url) => bail!("{url} is a server that dbduel does not manage"),
         SourceKind::Catalogue(release) => provision_release(resolved, release, cache, progress)
             .with_context(|| format!("cannot provision {} {}", resolved.kind, resolved.version)),
+        SourceKind::Archive(archive) => provision_archive(resolved, archive, cache, progress)
+            .with_context(|| format!("cannot take {} from {}", resolved.kind, archive.file.display())),
     }
 }
 
@@ -583,34 +619,37 @@ fn provision_release(
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<Installation> {
-    let folder = resolved.folder(cache);
-    if !provision::is_sound(&folder, &|_| {})? {
-        let _lock = cache.lock("servers", progress)?;
-        // Another dbduel may have fetched it while this one waited.
-        if !provision::is_sound(&folder, progress)? {
-            let knowledge = Knowledge {
-                locate: &|root| resolved.engine.locate(root),
-                version: &|server, libraries| {
-                    let found = resolved.engine.version_of(server, libraries)?;
-                    check_version(&found, release.version)?;
-                    Ok(found)
-                },
-            };
-            cache::remove_tree(&folder)?;
-            provision::install(release, cache, &folder, progress, &knowledge)?;
-        }
-    }
-    let checksum = provision::marker(&folder).context("the server folder vanished; was the cache cleared?")?;
-    let libraries = libraries::libraries_of(&folder);
-    let basedir = release.layout.basedir(&folder);
-    let server = resolved.engine.locate(&basedir)?;
+    let version = |server: &Path, libraries: &[PathBuf]| {
+        let found = resolved.engine.version_of(server, libraries)?;
+        check_version(&found, release.version)?;
+        Ok(found)
+    };
+    let knowledge = Knowledge { locate: &|root| resolved.engine.locate(root), version: &version };
+    let folder =
+        resolved.kept(cache, progress, &|folder| provision::install(release, cache, folder, progress, &knowledge))?;
     let fetched = provision::fetched_versions(&folder);
     let version = fetched.as_ref().map_or(release.version, |(version, _)| version).to_owned();
     check_wanted(resolved, &version)?;
-    let found = Found { version: version.clone(), server, basedir: Some(basedir) };
     let source = fetched.map_or(resolved.source_text(), |(_, package)| format!("{} {package}", resolved.source_text()));
-    let resolved = Resolved { version, ..resolved.clone() };
-    Ok(Installation { source, ..resolved.installation(found, libraries, &checksum) })
+    Ok(Installation { source, ..resolved.in_cache(&folder, release.layout.basedir(&folder), version)? })
+}
+
+fn provision_archive(
+    resolved: &Resolved,
+    archive: &Archive,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Installation> {
+    let engine = resolved.engine;
+    let knowledge = Knowledge {
+        locate: &|root| engine.locate(root),
+        version: &|server, libraries| engine.version_of(server, libraries),
+    };
+    let folder = resolved
+        .kept(cache, progress, &|folder| provision::install_archive(archive, cache, folder, progress, &knowledge))?;
+    let (version, sha256) = provision::fetched_versions(&folder).context("the server folder vanished")?;
+    anyhow::ensure!(sha256 == archive.sha256, "{} holds another archive, with SHA-256 {sha256}", folder.display());
+    resolved.in_cache(&folder, folder.clone(), version)
 }
 
 /// A rolling source may have moved on since it was fetched, or never have had what is asked for.
@@ -629,7 +668,37 @@ fn check_version(found: &str, expected: &str) -> Result<()> {
     Ok(())
 }
 
+impl Archive {
+    fn source_text(&self) -> String {
+        let name = self.file.file_name().unwrap_or_default().to_string_lossy();
+        format!("archive {name} (sha256:{:.12})", self.sha256)
+    }
+}
+
 impl Resolved {
+    /// Its folder in the cache, whole: made by `install` where it is not.
+    fn kept(&self, cache: &Cache, progress: &dyn Fn(&str), install: &dyn Fn(&Path) -> Result<()>) -> Result<PathBuf> {
+        let folder = self.folder(cache);
+        if !provision::is_sound(&folder, &|_| {})? {
+            let _lock = cache.lock("servers", progress)?;
+            // Another dbduel may have fetched it while this one waited.
+            if !provision::is_sound(&folder, progress)? {
+                cache::remove_tree(&folder)?;
+                install(&folder)?;
+            }
+        }
+        Ok(folder)
+    }
+
+    /// The server of a whole folder in the cache.
+    fn in_cache(&self, folder: &Path, basedir: PathBuf, version: String) -> Result<Installation> {
+        let checksum = provision::marker(folder).context("the server folder vanished; was the cache cleared?")?;
+        let server = self.engine.locate(&basedir)?;
+        let found = Found { version: version.clone(), server, basedir: Some(basedir) };
+        let resolved = Resolved { version, ..self.clone() };
+        Ok(resolved.installation(found, libraries::libraries_of(folder), &checksum))
+    }
+
     fn installed(&self, found: &Found) -> Result<Installation> {
         let checksum = match found.server.is_file() {
             true => provision::sha256_of(&found.server)?,

@@ -19,6 +19,7 @@ use super::apt::Apt;
 use super::cache::{Cache, read_folder};
 use super::keeper::Program;
 use super::libraries::{is_32_bit, launch_privately, libraries_of, supply_32_bit, supply_libraries};
+use super::request::Archive;
 use super::{Release, log_tail, manifest};
 
 /// A file that a package client can fetch.
@@ -73,7 +74,8 @@ impl Layout {
 const MARKER: &str = ".dbduel-complete";
 /// Beside it: all files of the folder with their checksums.
 const FILES: &str = ".dbduel-files";
-/// Beside it, for a server out of a suite: its version, and below that its packages with theirs.
+/// Beside it, for a server out of a suite: its version, and below that its packages with theirs. For one out of a
+/// vendor's archive: its version, and the archive's SHA-256.
 const VERSIONS: &str = ".dbduel-packages";
 const FETCH_LIMIT: Duration = Duration::from_secs(30 * 60);
 
@@ -93,7 +95,7 @@ pub(super) fn is_sound(folder: &Path, progress: &dyn Fn(&str)) -> Result<bool> {
     Ok(false)
 }
 
-/// The version of a server out of a suite, and that of its package, as they were when it was fetched.
+/// The first two lines of `VERSIONS`: the version of a server, and that of its package or its archive's SHA-256, as they were when it was fetched.
 pub(super) fn fetched_versions(folder: &Path) -> Option<(String, String)> {
     let text = fs::read_to_string(folder.join(VERSIONS)).ok()?;
     let mut lines = text.lines();
@@ -136,8 +138,34 @@ pub(super) fn install(
             program
         }
     };
-    finish(&root, &program)?;
-    fs::rename(&root, target).with_context(|| format!("cannot move the server to {}", target.display()))?;
+    put_in_place(&root, &program, target)
+}
+
+/// Unpacks a vendor's archive into `target`, which appears whole or not at all.
+pub(super) fn install_archive(
+    archive: &Archive,
+    cache: &Cache,
+    target: &Path,
+    progress: &dyn Fn(&str),
+    engine: &Knowledge,
+) -> Result<()> {
+    let scratch = cache.scratch()?;
+    let root = scratch.path().join("root");
+    progress(&format!("unpacking {}", archive.file.display()));
+    let expected = format!("sha256:{}", archive.sha256).parse().map_err(anyhow::Error::msg)?;
+    let unpacked = scratch.path().join("unpacked");
+    let (_, top) = images::unpack_archive(&archive.file, Some(&expected), &unpacked, images::Limits::default())?;
+    fs::rename(&top, &root)?;
+    let program = equip(&root, &(engine.locate)(&root)?, scratch.path(), progress)?;
+    let version = (engine.version)(&(engine.locate)(&root)?, &libraries_of(&root))?;
+    fs::write(root.join(VERSIONS), format!("{version}\n{}\n", archive.sha256))?;
+    put_in_place(&root, &program, target)
+}
+
+/// Renames a server into the cache, once its folder is whole.
+fn put_in_place(root: &Path, program: &Path, target: &Path) -> Result<()> {
+    finish(root, program)?;
+    fs::rename(root, target).with_context(|| format!("cannot move the server to {}", target.display()))?;
     manifest::is_sound(target);
     Ok(())
 }
@@ -271,7 +299,7 @@ pub fn find_on_path(program: &str) -> Option<PathBuf> {
 }
 
 /// SHA-256 of a file, in hexadecimal.
-pub(super) fn sha256_of(file: &Path) -> Result<String> {
+pub fn sha256_of(file: &Path) -> Result<String> {
     let mut hash = Sha256::new();
     let opened = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
     io::copy(&mut BufReader::with_capacity(1 << 20, opened), &mut hash)?;

@@ -22,8 +22,18 @@ pub enum Origin {
     Managed,
     /// A server the user unpacked.
     Basedir(PathBuf),
+    /// A vendor's archive, unpacked into the cache.
+    Archive(Archive),
     /// A server that runs anyway, and that dbduel does not manage.
     Target(Box<TargetChoice>),
+}
+
+/// A vendor's archive of a server. Its bytes are what counts: the file may have gone once they are in the cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Archive {
+    pub file: PathBuf,
+    /// In hexadecimal.
+    pub sha256: String,
 }
 
 /// A server that dbduel does not manage, and what it may do there.

@@ -285,6 +285,14 @@ impl Server {
         }
     }
 
+    /// The lines of its log since this start that report damage.
+    pub fn damage_in_log(&self) -> Vec<String> {
+        let text = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(text.get(self.log_start as usize..).unwrap_or_default()).into_owned();
+        let engine = self.installation.engine();
+        text.lines().map(str::trim).filter(|line| engine.reports_damage(line)).map(str::to_owned).collect()
+    }
+
     fn log_excerpt(&self) -> String {
         let lines = log_tail(&self.log, self.log_start);
         format!("it said: {}\n{}", lines.join("\n         "), self.see_log())

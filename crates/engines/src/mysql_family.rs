@@ -31,9 +31,9 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
-    Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Launch, NOT_KNOWN, Observe,
-    Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts, client_program,
-    database_in, log_tail, server_environment, version_numbers, version_output,
+    Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Integrity, Launch, NOT_KNOWN,
+    Observe, Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts,
+    client_program, database_in, log_tail, server_environment, version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -431,11 +431,19 @@ impl Engine for MysqlFamily {
     }
 
     /// `CHECK TABLE` gives a line for each table, or several: the last one is `OK`, all others complain.
-    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Integrity>> {
         let rows = admin.rows(&format!("CHECK TABLE {} EXTENDED", tables.join(", "))).context("CHECK TABLE failed")?;
         let lines = rows.into_iter().map(|row| row.into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>());
         let complaints = lines.filter(|line| line.last().is_none_or(|text| text != "OK")).map(|line| line.join(" "));
-        Ok(Some(complaints.collect()))
+        Ok(Some(Integrity { check: "CHECK TABLE … EXTENDED".to_owned(), complaints: complaints.collect() }))
+    }
+
+    /// InnoDB's words for a page that it cannot read, a page newer than the log, and a crash of its own.
+    fn reports_damage(&self, line: &str) -> bool {
+        let line = line.to_ascii_lowercase();
+        let marks = ["corrupt", "checksum mismatch", "is in the future", "assertion failure", "got signal 11"];
+        // What may happen is explained in notes, and settings have such words in their names.
+        marks.iter().any(|mark| line.contains(mark)) && !line.contains("[note]") && !line.contains("innodb_corrupt")
     }
 
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
@@ -785,6 +793,18 @@ mod tests {
     use crate::mysql::MYSQL;
     use engine::request::Transport;
     use engine::{Resolved, already_here};
+
+    #[test]
+    fn lines_about_damage_are_told_from_those_of_a_usual_recovery() {
+        let check = |line: &str, expected: bool| assert_eq!(MYSQL.reports_damage(line), expected, "{line}");
+        check("InnoDB: Database page corruption on disk or a failed", true);
+        check("2026-01-01 0:00:00 0 [ERROR] InnoDB: Table `t`.`a` is corrupted. Please drop it and recreate.", true);
+        check("InnoDB: Page 5 log sequence number 7 is in the future! Current system log sequence number 6.", true);
+        check("mysqld got signal 11 ;", true);
+        check("2026-01-01 0:00:00 0 [Note] InnoDB: Pages that are found corrupt are restored", false);
+        check("InnoDB: Starting crash recovery from checkpoint LSN=42", false);
+        check("InnoDB: Database was not shut down normally!", false);
+    }
 
     fn effective(pairs: &[(&str, &str)]) -> Effective {
         let values = pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();

@@ -26,8 +26,8 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Account, Adopts, Client, Cost, DATABASE, DumpTaker, Engine, Explained, Found, Installation, Launch, Layout,
-    Observe, Package, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts,
+    Account, Adopts, Client, Cost, DATABASE, DumpTaker, Engine, Explained, Found, Installation, Integrity, Launch,
+    Layout, Observe, Package, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts,
     client_program, database_in, read_folder, version_numbers, version_output,
 };
 
@@ -413,8 +413,13 @@ impl Engine for Postgres {
         Ok(())
     }
 
-    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+    fn integrity(&self, admin: &mut Admin, tables: &[String]) -> Result<Option<Integrity>> {
         integrity::check(admin, tables)
+    }
+
+    fn reports_damage(&self, line: &str) -> bool {
+        let marks = ["PANIC:", "page verification failed", "invalid page in block", "could not read block"];
+        marks.iter().any(|mark| line.contains(mark))
     }
 
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {
@@ -611,6 +616,16 @@ mod tests {
     use super::*;
     use engine::request::Transport;
     use engine::{Resolved, already_here};
+
+    #[test]
+    fn lines_about_damage_are_told_from_those_of_a_usual_recovery() {
+        let check = |line: &str, expected: bool| assert_eq!(Postgres.reports_damage(line), expected, "{line}");
+        check("[7] PANIC:  could not locate a valid checkpoint record", true);
+        check("[7] WARNING:  page verification failed, calculated checksum 1 but expected 2", true);
+        check("[7] ERROR:  invalid page in block 3 of relation base/5/16384", true);
+        check("[7] LOG:  database system was not properly shut down; automatic recovery in progress", false);
+        check("[7] FATAL:  the database system is starting up", false);
+    }
 
     fn check(kind: &str, setting: &str, unit: &str, asked: &str, expected: bool) {
         let mut effective = Effective::default();

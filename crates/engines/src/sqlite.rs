@@ -21,8 +21,8 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_switch};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
-    Adopts, Cost, DumpTaker, Engine, Explained, Found, Installation, Launch, Observe, Purpose, Release, Reserved, Site,
-    StartFiles, StartOptions, Whereabouts,
+    Adopts, Cost, DumpTaker, Engine, Explained, Found, Installation, Integrity, Launch, Observe, Purpose, Release,
+    Reserved, Site, StartFiles, StartOptions, Whereabouts,
 };
 
 pub struct Sqlite;
@@ -287,9 +287,10 @@ impl Engine for Sqlite {
         Ok(())
     }
 
-    fn integrity(&self, admin: &mut Admin, _: &[String]) -> Result<Option<Vec<String>>> {
+    fn integrity(&self, admin: &mut Admin, _: &[String]) -> Result<Option<Integrity>> {
         let rows = admin.rows("PRAGMA integrity_check").context("PRAGMA integrity_check failed")?;
-        Ok(Some(rows.into_iter().flatten().flatten().filter(|line| line != "ok").collect()))
+        let complaints = rows.into_iter().flatten().flatten().filter(|line| line != "ok").collect();
+        Ok(Some(Integrity { check: "PRAGMA integrity_check".to_owned(), complaints }))
     }
 
     fn durability_class(&self, effective: &BTreeMap<String, String>) -> &'static str {

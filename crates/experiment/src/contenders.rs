@@ -13,7 +13,7 @@ use super::keys::{CONTENDER_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, shortened};
 use super::vocabulary::Known;
-use super::{Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
+use super::{Archive, Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 use engine::Engine;
 
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
@@ -23,6 +23,8 @@ const KEYS_OF_MANAGED: &[(&str, &str)] = &[
     ("cores", "dbduel cannot say on which CPUs a server runs that it does not start"),
     ("memory", "dbduel cannot limit the memory of a server that it does not start"),
     ("basedir", "name either a server to start or one that runs"),
+    ("archive", "name either a server to start or one that runs"),
+    ("sha256", "it is the checksum of an `archive`"),
 ];
 /// Engines of the file format that this version does not have.
 const ENGINES_LATER: &[&str] = &["dolt"];
@@ -79,7 +81,7 @@ fn read_contender<'a>(
         }
     }
     let own_storage = read_storage(reader, section);
-    let origin = reader.text(section, "basedir").map_or(Origin::Managed, |path| Origin::Basedir(PathBuf::from(path)));
+    let origin = read_origin(reader, section);
     let Some(engine_value) = section.value("engine") else {
         reader.reject(
             &section.span,
@@ -89,9 +91,10 @@ fn read_contender<'a>(
         return None;
     };
     let engine = reader.text(section, "engine")?;
+    let origin = origin?;
     let (kind, version) = read_engine(reader, &engine_value.span(), &engine, &origin, known)?;
     Some(Contender {
-        name: name.unwrap_or_else(|| engine.clone()),
+        name: name.or_else(|| name_of_source(&origin)).unwrap_or_else(|| engine.clone()),
         kind,
         version,
         origin,
@@ -101,6 +104,45 @@ fn read_contender<'a>(
         memory_bytes: reader.bytes(section, "memory"),
         engine,
     })
+}
+
+/// Where a server comes from that dbduel starts.
+fn read_origin<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Origin> {
+    let archive = section.value("archive").map(Value::span);
+    if let (Some(value), None) = (section.value("sha256"), &archive) {
+        let what = "`sha256` stands without `archive`";
+        reader.reject(&value.span(), what, "it is the checksum of an archive, which stands beside it");
+        return None;
+    }
+    let basedir = reader.text(section, "basedir").map(|path| Origin::Basedir(PathBuf::from(path)));
+    let Some(span) = archive else { return Some(basedir.unwrap_or(Origin::Managed)) };
+    if basedir.is_some() {
+        reader.reject(&span, "`archive` stands beside `basedir`", "a contender has one source: take one of them out");
+        return None;
+    }
+    read_archive(reader, section, &span).map(Origin::Archive)
+}
+
+fn read_archive<'a>(reader: &mut Reader<'a>, section: &Section<'a>, span: &Range<usize>) -> Option<Archive> {
+    let path = reader.text(section, "archive")?;
+    if path.contains("://") {
+        reader.reject(span, "`archive` is a URL", "download the file first, then name it by its path");
+        return None;
+    }
+    let (file, sha256) = reader.archive(span, &path)?;
+    let expected = section.value("sha256").and_then(|value| Some((value.span(), reader.text(section, "sha256")?)));
+    if let Some((span, expected)) = expected.filter(|(_, expected)| !expected.eq_ignore_ascii_case(&sha256)) {
+        let what = format!("{path} has another SHA-256 than `sha256`: expected {expected}, got {sha256}");
+        reader.reject(&span, what, "nothing was unpacked; get the file again, or correct the checksum");
+        return None;
+    }
+    Some(Archive { file: file.into(), sha256 })
+}
+
+/// The name of a contender that has none of its own: that of its file, without folders.
+fn name_of_source(origin: &Origin) -> Option<String> {
+    let Origin::Archive(archive) = origin else { return None };
+    Some(shortened(archive.file.file_name()?.to_string_lossy().into_owned()))
 }
 
 /// A contender that runs anyway: its URL names its kind.
@@ -186,9 +228,14 @@ pub fn read_engine(
         }
         return None;
     };
-    if let (Origin::Basedir(_), Some(_)) = (origin, version) {
-        let what = format!("`{engine}` asks for a version and `basedir` for a server that has one already");
-        reader.reject(span, what, format!("expected engine = \"{kind}\" beside `basedir`"));
+    let source = match origin {
+        Origin::Basedir(_) => Some("basedir"),
+        Origin::Archive(_) => Some("archive"),
+        Origin::Managed | Origin::Target(_) => None,
+    };
+    if let (Some(source), Some(_)) = (source, version) {
+        let what = format!("`{engine}` asks for a version and `{source}` for a server that has one already");
+        reader.reject(span, what, format!("expected engine = \"{kind}\" beside `{source}`"));
         return None;
     }
     match read_version(version) {
@@ -318,6 +365,52 @@ fn setting_text(value: &Value, (on, off): (&str, &str)) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parse::Overrides;
+    use crate::{Experiment, Mistakes, testing};
+
+    /// SHA-256 of "abc".
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+    fn with_contender(folder: &std::path::Path, lines: &str, overrides: &Overrides) -> Result<Experiment, Mistakes> {
+        let file = folder.join("x.toml").display().to_string();
+        let source = format!("workload = \"oltp_read_write\"\n[[contender]]\n{lines}");
+        Experiment::parse(&source, &file, &testing::known(), overrides)
+    }
+
+    #[test]
+    fn an_archive_lies_beside_the_file_and_a_stored_run_needs_it_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("server.tar.xz");
+        std::fs::write(&file, "abc").unwrap();
+        let lines = format!("engine = \"mysql\"\narchive = \"./server.tar.xz\"\nsha256 = \"{}\"\n", ABC.to_uppercase());
+        let read = |overrides: &Overrides| with_contender(folder.path(), &lines, overrides).unwrap();
+        let experiment = read(&Overrides::default());
+        let archive = Archive { file: file.clone(), sha256: ABC.to_owned() };
+        assert_eq!(experiment.contenders[0].name, "server.tar.xz");
+        assert_eq!(experiment.contenders[0].origin, Origin::Archive(archive.clone()));
+        std::fs::write(&file, "other").unwrap();
+        let stored = [(file.display().to_string(), ABC.to_owned())].into();
+        let again = read(&Overrides { files: Some(stored), ..Overrides::default() });
+        assert_eq!(again.contenders[0].origin, Origin::Archive(archive));
+    }
+
+    #[test]
+    fn a_contender_has_one_source_that_is_as_the_file_describes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("s.tar"), "abc").unwrap();
+        let check = |lines: &str, expected: &str| {
+            let mistakes = with_contender(folder.path(), lines, &Overrides::default()).unwrap_err();
+            assert!(mistakes.list.len() == 1 && mistakes.to_string().contains(expected), "{mistakes}");
+        };
+        let mysql = |lines: &str| format!("engine = \"mysql\"\n{lines}");
+        check(&mysql("archive = \"s.tar\"\nbasedir = \"/opt\"\n"), "`archive` stands beside `basedir`");
+        check(&mysql(&format!("sha256 = \"{ABC}\"\n")), "`sha256` stands without `archive`");
+        check(&mysql("archive = \"s.tar\"\nsha256 = \"00\"\n"), "expected 00, got ba7816bf");
+        check(&mysql("archive = \"none.tar\"\n"), "cannot read none.tar");
+        check(&mysql("archive = \"https://example.org/s.tar\"\n"), "`archive` is a URL");
+        check("engine = \"mysql@8.0\"\narchive = \"s.tar\"\n", "and `archive` for a server that has one already");
+        check("target = \"mysql://u@h/d\"\narchive = \"s.tar\"\n", "`archive` stands beside `target`");
+    }
 
     #[test]
     fn versions_are_read_as_written() {

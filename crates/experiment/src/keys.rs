@@ -73,8 +73,8 @@ pub const TABLES: &[Table] = &[
         title: "[recovery]",
         name: "recovery",
         meaning: "A durability and recovery experiment: every trial ends in a crash, and its tables are compared with \
-                  what was acknowledged. The workload is `ledger`; `duration` in `[method]` is the time over which \
-                  crashes are spread, behind `warmup`.",
+                  what was acknowledged. The workload is `ledger`, or any other with clients of a ledger beside its \
+                  own; `duration` in `[method]` is the time over which crashes are spread, behind `warmup`.",
         keys: RECOVERY_KEYS,
     },
     Table {
@@ -125,6 +125,14 @@ pub const CONTENDER_KEYS: &[Key] = &[
     key("cores", "CPU list such as `\"0-3\"`", "all CPUs that are not the client's", "CPUs that the server may use"),
     key("memory", "size such as `\"8GiB\"`", "all memory of the host", "memory limit, by a control group"),
     key("basedir", "folder", "none", "a server that you unpacked; `engine` then has no version"),
+    key(
+        "archive",
+        "file",
+        "none",
+        "a vendor's archive of a server (`.tar`, also with gzip, xz or zstd, or `.zip`), from the experiment's folder; \
+         `engine` then has no version",
+    ),
+    key("sha256", "text", "none", "beside `archive`: the checksum that the file must have, in hexadecimal"),
     key("target", "URL", "none", "a server that dbduel does not manage: no restart, no settings, SQL counters only"),
     key("overwrite", "true or false", "false", "beside `target`: drop tables that dbduel did not make"),
     key("password_file", "file", "none", "beside `target`: the file that holds the password"),
@@ -228,6 +236,12 @@ pub const RECOVERY_KEYS: &[Key] = &[
         "time",
         "",
         "how long the load goes on after the restart until the throughput is back; `0s` ends it with the first commits",
+    ),
+    key(
+        "ledger_clients",
+        "1 to 1000",
+        "",
+        "clients of the ledger beside those of a workload that keeps none: their commits are looked up after the crash",
     ),
 ];
 

@@ -30,7 +30,7 @@ mod workloads;
 
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use engine::CpuList;
-pub use engine::request::{Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy};
+pub use engine::request::{Archive, Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy};
 pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
 pub use error::Error;
 pub use keys::meant_by;
@@ -93,7 +93,8 @@ impl Experiment {
     /// Most clients of any trial; every server is configured for them.
     pub fn clients_max(&self) -> u32 {
         let points = self.points();
-        let clients = self.workloads.iter().flat_map(|workload| points.iter().map(|point| workload.clients_at(point)));
+        let clients =
+            self.workloads.iter().flat_map(|workload| points.iter().map(|point| workload.all_clients_at(point)));
         clients.max().unwrap_or(1)
     }
 
@@ -159,6 +160,15 @@ pub struct WorkloadChoice {
     pub clients: u32,
     /// Clients at each value of the sweep, where they grow with what it varies.
     pub clients_at: BTreeMap<u64, u32>,
+    /// In an experiment with `[recovery]`: what shows which commits were kept, where the workload does not.
+    pub ledger: Option<LedgerBeside>,
+}
+
+/// A ledger beside a workload, by clients of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct LedgerBeside {
+    pub kind: &'static WorkloadKind,
+    pub clients: u32,
 }
 
 impl WorkloadChoice {
@@ -168,6 +178,11 @@ impl WorkloadChoice {
             return *clients as u32;
         }
         point.values().find_map(|value| self.clients_at.get(value)).copied().unwrap_or(self.clients)
+    }
+
+    /// The same with those of a ledger beside them.
+    pub fn all_clients_at(&self, point: &Point) -> u32 {
+        self.clients_at(point) + self.ledger.map_or(0, |ledger| ledger.clients)
     }
 
     /// How transactions arrive at a point; none is a closed loop.

@@ -49,6 +49,8 @@ pub struct Overrides {
     pub fallback_name: Option<String>,
     /// The files that the experiment names, where a run has stored them.
     pub files: Option<BTreeMap<String, String>>,
+    /// `[recovery]` is left to a run of its own, and the file is read as if it had none.
+    pub leaves_recovery: bool,
 }
 
 impl Overrides {
@@ -67,6 +69,7 @@ impl Overrides {
             twins: _,
             fallback_name: _,
             files: _,
+            leaves_recovery: _,
         } = self;
         let switches = [accept_noisy, contrast, diagnose];
         let has_none = preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none();
@@ -89,6 +92,7 @@ impl Overrides {
             twins: plan.twins,
             fallback_name: Some(aa::name_of_the_file(plan).to_owned()),
             files: Some(files_of(plan)),
+            leaves_recovery: false,
         }
     }
 }
@@ -156,7 +160,13 @@ fn read_experiment<'a>(
     }
     let (transport, client_cores) = read_clients(reader, top, &defaults);
     let gate = read_gate(reader, top, &workloads);
-    let (recovery, method) = read_recovery(reader, top, method, overrides, defaults.recovery);
+    let (recovery, method) = match overrides.leaves_recovery {
+        true => (None, method),
+        false => read_recovery(reader, top, method, overrides, defaults.recovery),
+    };
+    if let Some(recovery) = recovery {
+        recovery::lay_ledgers_beside(reader, top, known, recovery.ledger_clients, &mut workloads);
+    }
     let labels = read_labels(reader, top, &overrides.labels);
     let experiment = Experiment {
         name: reader
@@ -577,6 +587,7 @@ pub mod tests {
             twins: false,
             fallback_name: None,
             files: None,
+            leaves_recovery: false,
         };
         let file = format!("{SHORT}labels = {{ commit = \"old\", branch = \"main\" }}\n");
         let experiment = Experiment::parse(&file, "x.toml", &known(), &overrides).unwrap();

@@ -16,13 +16,13 @@ mod text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{Interarrival, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
+use load::{BesideLedger, Interarrival, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
 use sha2::{Digest, Sha256};
 
-use crate::{Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
+use crate::{Archive, Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use record::format::{
-    ContenderRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION, PlanRecord, PlannedTrial, Point,
-    WorkloadRecord, step,
+    ArchiveRecord, ContenderRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION, PlanRecord,
+    PlannedTrial, Point, WorkloadRecord, step,
 };
 
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
@@ -48,7 +48,10 @@ pub struct ResolvedFacts {
 
 /// A workload as it runs at a point.
 pub fn workload(choice: &WorkloadChoice, point: &Point) -> Result<Arc<dyn Workload>, OptionError> {
-    Ok(choice.kind.with(&choice.options_at(point))?.into())
+    let work = choice.kind.with(&choice.options_at(point))?;
+    let Some(ledger) = choice.ledger else { return Ok(work.into()) };
+    let beside = BesideLedger::new(ledger.kind.with(&BTreeMap::new())?, ledger.clients, work);
+    Ok(Arc::new(beside.map_err(|why| OptionError::new(choice.label.as_str(), why))?))
 }
 
 /// The plan as it is stored, and what it is expected to take.
@@ -126,7 +129,13 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
     };
     let target = match &contender.origin {
         Origin::Target(target) => Some(target.url.to_string()),
-        Origin::Managed | Origin::Basedir(_) => None,
+        Origin::Managed | Origin::Basedir(_) | Origin::Archive(_) => None,
+    };
+    let archive = match &contender.origin {
+        Origin::Archive(Archive { file, sha256 }) => {
+            Some(ArchiveRecord { path: file.display().to_string(), sha256: sha256.clone() })
+        }
+        _ => None,
     };
     ContenderRecord {
         name: contender.name.clone(),
@@ -140,6 +149,7 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
         cores: contender.cores.as_ref().map(ToString::to_string),
         memory_bytes: contender.memory_bytes,
         target,
+        archive,
     }
 }
 
@@ -162,6 +172,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         data_seed: workload.data_seed,
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
+        ledger_clients: workload.ledger.map(|ledger| ledger.clients),
         primary: (spec.primary != Metric::TPS).then_some(primary),
         kinds: spec.kinds.into_iter().map(kind_record).collect(),
         notes: spec.notes.into_iter().chain(spec.warnings).collect(),
@@ -184,7 +195,8 @@ fn arrivals_text(arrivals: Interarrival) -> &'static str {
 const PATH: &str = "path";
 const TEXT: &str = "text";
 
-/// The files that a record's options hold, by their paths: a run goes on with the files that it began with.
+/// The files that a record's options hold, and the checksums of its archives, by their paths: a run goes on with what
+/// it began with.
 pub fn files_of(record: &PlanRecord) -> BTreeMap<String, String> {
     fn collect(value: &serde_json::Value, files: &mut BTreeMap<String, String>) {
         match value {
@@ -200,6 +212,8 @@ pub fn files_of(record: &PlanRecord) -> BTreeMap<String, String> {
     }
     let mut files = BTreeMap::new();
     record.workloads.iter().flat_map(|one| one.options.values()).for_each(|value| collect(value, &mut files));
+    let archives = record.contenders.iter().filter_map(|one| one.archive.as_ref());
+    files.extend(archives.map(|archive| (archive.path.clone(), archive.sha256.clone())));
     files
 }
 

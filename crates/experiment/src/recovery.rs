@@ -5,12 +5,17 @@ use std::time::Duration;
 use super::keys::{RECOVERY_KEYS, names};
 use super::parse::Overrides;
 use super::section::{Reader, Section};
-use super::{Contender, Experiment, Method, Origin, Stop, WorkloadChoice};
+use super::vocabulary::Known;
+use super::{Contender, Experiment, LedgerBeside, Method, Origin, RATE, Stop, WorkloadChoice, plan};
 use record::format::Point;
 use record::format::crash::CrashKind;
 
 /// More crashes than any run has.
 const MOST_KILLS: u64 = 10_000;
+/// The workload that shows which commits were kept.
+const LEDGER: &str = "ledger";
+const LEDGER_CLIENTS: &str = "ledger_clients";
+const MOST_LEDGER_CLIENTS: u64 = 1_000;
 
 pub const CRASH_WORDS: &[(&str, Option<Crashes>)] =
     &[("kill", Some(Crashes::Kills)), ("os", Some(Crashes::OsCrashes)), ("both", Some(Crashes::Both))];
@@ -41,6 +46,8 @@ pub struct Recovery {
     pub crashes: Crashes,
     /// How long the load behind a crash may take to come back to its rate.
     pub full_rate_within: Duration,
+    /// Clients of the ledger beside those of a workload that keeps none.
+    pub ledger_clients: u32,
 }
 
 /// The table over its defaults.
@@ -49,10 +56,12 @@ pub fn read_table<'a>(reader: &mut Reader<'a>, section: &Section<'a>, defaults: 
     let kills = reader.whole(section, "kills", 1..=MOST_KILLS).map(|kills| kills as u32);
     let crashes = reader.choice(section, "crash", CRASH_WORDS);
     let full_rate_within = reader.duration(section, "full_rate_within", Duration::ZERO);
+    let ledger_clients = reader.whole(section, LEDGER_CLIENTS, 1..=MOST_LEDGER_CLIENTS).map(|clients| clients as u32);
     Some(Recovery {
         kills: kills.or(defaults.map(|defaults| defaults.kills))?,
         crashes: crashes.or(defaults.map(|defaults| defaults.crashes))?,
         full_rate_within: full_rate_within.or(defaults.map(|defaults| defaults.full_rate_within))?,
+        ledger_clients: ledger_clients.or(defaults.map(|defaults| defaults.ledger_clients))?,
     })
 }
 
@@ -106,27 +115,55 @@ fn refuse_keys_without_use<'a>(reader: &mut Reader<'a>, top: &Section<'a>) {
     }
 }
 
+/// Gives each workload whose tables do not show which commits a crash has kept clients of a ledger beside its own.
+pub fn lay_ledgers_beside<'a>(
+    reader: &mut Reader<'a>,
+    top: &Section<'a>,
+    known: &Known,
+    clients: u32,
+    workloads: &mut [WorkloadChoice],
+) {
+    let Some(kind) = known.workloads.find(LEDGER) else { return };
+    let keeps_ledger = |workload: &WorkloadChoice| {
+        let built = workload.kind.with(&workload.options_at(&Point::new()));
+        built.is_ok_and(|workload| workload.keeps_ledger().is_some())
+    };
+    let span = |key: &str| top.value(key).map_or(0..0, |value| value.span());
+    let without: Vec<&mut WorkloadChoice> = workloads.iter_mut().filter(|workload| !keeps_ledger(workload)).collect();
+    let given = top.value("recovery").and_then(|table| table.get_ref().as_table()?.get(LEDGER_CLIENTS));
+    if let Some(value) = given.filter(|_| without.is_empty()) {
+        let what = format!("`{LEDGER_CLIENTS}` in [recovery] has no use: the workload is the ledger itself");
+        reader.reject(&value.span(), what, "take it out; `clients` in [workload] is their number");
+    }
+    for workload in without {
+        workload.ledger = Some(LedgerBeside { kind, clients });
+        if let Err(why) = plan::workload(workload, &Point::new()) {
+            let what = format!("no ledger can lie beside `{}`: {}", workload.label, why.expected);
+            reader.reject(&span("workload"), what, "[recovery] needs another workload, or `ledger` alone");
+        }
+    }
+}
+
 /// Names everything in the file that a crash cannot do.
 pub fn refuse<'a>(reader: &mut Reader<'a>, top: &Section<'a>, experiment: &Experiment) {
     if experiment.recovery.is_none() {
         return;
     }
     let span = |key: &str| top.value(key).map_or(0..0, |value| value.span());
-    let keeps_ledger = |workload: &&WorkloadChoice| {
-        let built = workload.kind.with(&workload.options_at(&Point::new()));
-        built.is_ok_and(|workload| workload.keeps_ledger().is_some())
-    };
-    for workload in experiment.workloads.iter().filter(|workload| !keeps_ledger(workload)) {
-        let what = format!("the tables of `{}` do not show which commits a crash has kept", workload.label);
-        let note = "[recovery] needs a workload that keeps a ledger: workload = \"ledger\"";
-        reader.reject(&span("workload"), what, note);
+    if experiment.workloads.iter().any(|workload| workload.rate_at(&Point::new()).is_some())
+        || experiment.sweep.as_ref().is_some_and(|sweep| sweep.variable == RATE)
+    {
+        let what = "`rate` has no use beside [recovery]: clients number their transactions";
+        reader.reject(&span("workload"), what, "take it out");
     }
-    if experiment.workloads.iter().any(|workload| workload.rate.is_some()) {
-        reader.reject(
-            &span("workload"),
-            "`rate` has no use beside [recovery]: clients number their transactions",
-            "take it out",
-        );
+    for workload in experiment.workloads.iter().filter(|workload| workload.ledger.is_some()) {
+        let Ok(built) = plan::workload(workload, &Point::new()) else { continue };
+        for contender in &experiment.contenders {
+            if let Err(why) = built.runs_on(contender.kind.dialect()) {
+                let what = format!("`{}` cannot run beside the ledger on `{}`: {why}", workload.label, contender.name);
+                reader.reject(&span("workload"), what, "write workload = \"ledger\"");
+            }
+        }
     }
     let is_target = |one: &&Contender| matches!(one.origin, Origin::Target(_));
     if let Some(target) = experiment.contenders.iter().find(is_target) {
@@ -149,13 +186,17 @@ mod tests {
     fn every_crash_is_a_block_and_nothing_is_measured_beside_them() {
         let text = "recovery = { kills = 12, crash = \"both\", full_rate_within = \"0s\" }";
         let experiment = parsed(&format!("{FILE}{text}\n"));
-        let expected = Recovery { kills: 12, crashes: Crashes::Both, full_rate_within: Duration::ZERO };
+        let expected =
+            Recovery { kills: 12, crashes: Crashes::Both, full_rate_within: Duration::ZERO, ledger_clients: 4 };
         assert_eq!(experiment.recovery, Some(expected));
         let method = &experiment.method;
         assert_eq!((method.blocks, method.stop, method.pilot, method.repeats), (24, Stop::Never, None, false));
         let experiment = parsed(&format!("{FILE}[recovery]\n"));
         let full_rate_within = Duration::from_secs(10);
-        assert_eq!(experiment.recovery, Some(Recovery { kills: 30, crashes: Crashes::Kills, full_rate_within }));
+        assert_eq!(
+            experiment.recovery,
+            Some(Recovery { kills: 30, crashes: Crashes::Kills, full_rate_within, ledger_clients: 4 })
+        );
         assert_eq!(experiment.method.blocks, 30);
     }
 
@@ -183,8 +224,31 @@ mod tests {
             let error = parse(&format!("{FILE}{text}")).unwrap_err().to_string();
             assert!(error.contains(line), "{text}: {error}");
         }
-        let error =
-            parse("workload = \"oltp_read_write\"\ncontender = [{ engine = \"sqlite\" }]\n[recovery]\n").unwrap_err();
-        assert!(error.to_string().contains("needs a workload that keeps a ledger"), "{error}");
+        let check = |text: &str, expected: &str| {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        };
+        check(&format!("{FILE}recovery.ledger_clients = 2\n"), "the workload is the ledger itself");
+        check(
+            "workload = \"oltp_read_write\"\ncontender = [{ engine = \"sqlite\" }]\n[recovery]\n",
+            "`oltp_read_write` cannot run beside the ledger on `sqlite`: an embedded engine dies with its load",
+        );
+        check(
+            "workload = \"sql-bench\"\ncontender = [{ engine = \"mysql@5.6.24\" }]\n[recovery]\n",
+            "no ledger can lie beside `sql-bench`: it runs once through",
+        );
+    }
+
+    #[test]
+    fn another_workload_has_clients_of_the_ledger_beside_its_own() {
+        let text = "workload = { name = \"oltp_read_write\", clients = 16 }\n\
+                    contender = [{ engine = \"mysql@5.6.24\" }]\nrecovery = { kills = 3, ledger_clients = 2 }\n";
+        let experiment = parsed(text);
+        let choice = &experiment.workloads[0];
+        let at = Point::new();
+        assert_eq!((choice.clients_at(&at), choice.all_clients_at(&at), experiment.clients_max()), (16, 18, 18));
+        assert!(plan::workload(choice, &at).unwrap().keeps_ledger().is_some());
+        let record = &crate::testing::plan_of(&experiment).record.workloads[0];
+        assert_eq!((record.clients, record.ledger_clients), (16, Some(2)));
     }
 }

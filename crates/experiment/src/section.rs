@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use toml::Spanned;
@@ -86,15 +86,20 @@ impl Files {
     }
 }
 
+/// What finds out what a file or folder is recognised by.
+type Recognise = fn(&Path) -> anyhow::Result<String>;
+
 impl Files {
     /// The absolute path of what is for a server, and what it is recognised by.
-    fn own_data(&self, path: &str) -> Result<(String, String), String> {
+    fn recognised(&self, path: &str, recognise: Recognise) -> Result<(String, String), String> {
         if let Some(files) = &self.stored {
-            let found = files.iter().find(|(stored, _)| Path::new(stored).ends_with(path));
+            // An absolute path has no `.` in it.
+            let plain: PathBuf = Path::new(path).components().filter(|part| *part != Component::CurDir).collect();
+            let found = files.iter().find(|(stored, _)| Path::new(stored).ends_with(&plain));
             return found.map(|(path, text)| (path.clone(), text.clone())).ok_or("the run has no such file".to_owned());
         }
         let place = std::path::absolute(self.folder.join(path)).map_err(|cause| cause.to_string())?;
-        let identity = engine::identity(&place).map_err(|cause| cause.root_cause().to_string())?;
+        let identity = recognise(&place).map_err(|cause| cause.root_cause().to_string())?;
         Ok((place.display().to_string(), identity))
     }
 }
@@ -131,7 +136,16 @@ impl<'a> Reader<'a> {
 
     /// What the experiment names at this place for a server: its absolute path, and what it is recognised by.
     pub fn own_data(&mut self, span: &Range<usize>, path: &str) -> Option<(String, String)> {
-        let found = self.files.own_data(path);
+        self.recognised(span, path, engine::identity)
+    }
+
+    /// A file that the experiment names at this place for its bytes alone: its absolute path, and its SHA-256.
+    pub fn archive(&mut self, span: &Range<usize>, path: &str) -> Option<(String, String)> {
+        self.recognised(span, path, engine::sha256_of)
+    }
+
+    fn recognised(&mut self, span: &Range<usize>, path: &str, recognise: Recognise) -> Option<(String, String)> {
+        let found = self.files.recognised(path, recognise);
         if let Err(cause) = &found {
             let note = "expected a path from the experiment's file";
             self.reject(span, format!("cannot read {path}: {cause}"), note);

@@ -150,6 +150,7 @@ fn workload(label: &str) -> WorkloadChoice {
         keeps_its_size: true,
         clients: 16,
         clients_at: BTreeMap::new(),
+        ledger: None,
     }
 }
 

@@ -117,6 +117,7 @@ fn read_short_form(
         data_seed: usual.data_seed,
         clients: needs.clients.unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
+        ledger: None,
     })
 }
 
@@ -167,6 +168,7 @@ fn read_workload<'a>(
         data_seed: read_data_seed(reader, section).unwrap_or(usual.data_seed),
         clients: given.or(needs.clients).unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
+        ledger: None,
         kind,
     })
 }
@@ -328,6 +330,7 @@ fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, conten
 fn unfit(reader: &Reader, own: &OwnData, contender: &Contender) -> Option<(String, String)> {
     let OwnDataForm::Directory { accept_unclean } = own.form else { return None };
     let resolved = crate::resolve(contender).ok().filter(|_| reader.files.stored.is_none())?;
+    let resolved = Some(resolved).filter(engine::Resolved::has_version)?;
     let place = &own.of(contender.kind.kind())?.path;
     match engine::refusal(contender.kind, &resolved.version, place, accept_unclean) {
         Ok(refusal) => refusal,

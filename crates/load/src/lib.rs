@@ -54,9 +54,9 @@ pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
-    ARRIVALS, Attempt, Background, Client, ClientFuture, Commands, CrashWitness, DataPlace, DefersWork, DerivedMetrics,
-    Fatal, HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix,
-    Outcome, OwnData, OwnDataForm, Owner, Reported, Reporter, ReusesTables, RunsOnce, ScaledWorkload, Scratch,
-    SinglePass, Slot, Table, TransactionKind, TriedOutcome, TriedStatement, TriedTransaction, Turn, Workload,
-    WorkloadKind, WorkloadSpec, Workloads, queries,
+    ARRIVALS, Attempt, Background, BesideLedger, Client, ClientFuture, Commands, CrashWitness, DataPlace, DefersWork,
+    DerivedMetrics, Fatal, HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue,
+    Options, OtherMix, Outcome, OwnData, OwnDataForm, Owner, Reported, Reporter, ReusesTables, RunsOnce,
+    ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome, TriedStatement, TriedTransaction,
+    Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
 };

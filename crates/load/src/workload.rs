@@ -2,6 +2,7 @@
 //!
 //! A workload has no access to the engine, only to a connection and a dialect.
 
+mod beside_ledger;
 pub mod options;
 
 use std::borrow::Cow;
@@ -28,6 +29,7 @@ use crate::recorder::{Recorder, Tally};
 use crate::single_pass::Gauge;
 use crate::timeline::Timeline;
 
+pub use beside_ledger::BesideLedger;
 pub use options::{OptionError, OptionSpec, OptionValue, Options};
 
 /// A workload before its options are known.
@@ -486,6 +488,10 @@ pub enum Owner {
 /// A workload whose clients write what they ask for and what they are answered into a [`Ledger`], so that after a crash
 /// its tables can be compared with it.
 pub trait KeepsLedger {
+    /// How many of a load's clients write into the ledger: the first ones.
+    fn clients(&self, of: u32) -> u32 {
+        of
+    }
     /// Its options, from which another process makes the same workload.
     fn options(&self) -> Vec<(&'static str, u64)>;
     /// Compares the tables with the ledgers of all loads since then.

@@ -99,6 +99,16 @@ pub struct ContenderRecord {
     /// The URL, without its password, of a server that dbduel does not manage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
+    /// The vendor's archive that the server was unpacked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub archive: Option<ArchiveRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArchiveRecord {
+    /// Where it was when the run began.
+    pub path: String,
+    pub sha256: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -128,6 +138,9 @@ pub struct WorkloadRecord {
     /// Clients at each value of the sweep, where they grow with what it varies.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub clients_at: BTreeMap<u64, u32>,
+    /// Clients of a ledger beside these, which show what a crash has kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ledger_clients: Option<u32>,
     /// What verdicts come from; absent where it is transactions per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<MetricRecord>,

@@ -168,6 +168,8 @@ pub const METRICS: &[Described] = &[
     described("wrong_balances", "", "crash: accounts whose balance is not what the transactions make it"),
     described("wrong_lists", "", "crash: lists with gaps or out of order"),
     described("integrity_errors", "", "crash: errors that the engine's own check of its tables reports"),
+    described("log_errors", "", "crash: lines of the server's log after the restart that report damage"),
+    described("work_commits", "", "crash: commits of the workload beside the ledger, until the crash"),
     described("redo_bytes", "bytes", "crash: redo log since the last checkpoint, shortly before the crash"),
     described("profile_samples_per_s", "1/s", "profile: stacks sampled per second"),
     described("data_directory_bytes", "bytes", "tuning: size of the data directory after the trial"),

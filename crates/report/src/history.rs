@@ -9,6 +9,7 @@ use super::document::{
 };
 use super::page::packed;
 use super::render::{html, markdown, text};
+pub use super::wording::count;
 use super::wording::{self, joined};
 
 /// Formats by name.
@@ -23,6 +24,15 @@ pub fn write(history: &History, format: &str, width: usize, color: bool) -> Resu
         "markdown" => markdown::render(&document(history)),
         _ => text::full(&document(history), text::Layout::new(width, color)),
     })
+}
+
+/// `0.842x (0.831–0.853)`
+pub fn figure(ratio: f64, interval: Option<(f64, f64)>) -> String {
+    let ratio = wording::ratio_text(ratio);
+    match interval {
+        Some((low, high)) => format!("{ratio}x ({})", wording::bounds(low, high)),
+        None => format!("{ratio}x (no interval yet)"),
+    }
 }
 
 fn document(history: &History) -> Document {

@@ -13,7 +13,7 @@ mod describe;
 mod missing;
 mod power;
 mod race;
-mod random;
+pub mod random;
 mod rule;
 mod seconds;
 mod several;

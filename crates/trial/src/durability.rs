@@ -16,16 +16,17 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use load::{Audit, Ledger, LedgerShape, Live, Load, LoadOptions, Witnessed, monotonic_ns};
+use load::{Audit, KeepsLedger, Ledger, LedgerShape, Live, Load, LoadOptions, Witnessed, monotonic_ns};
 
 use super::{
     Finished, Interrupted, RunningServer, Steps, Trial, clients_target, failed, load_options, make_ready, record,
 };
 use crasher::Crashed;
-use engine::{Server, Volume};
+use engine::{Integrity, Server, Volume};
 use record::format::crash::{
-    ACKNOWLEDGED, FIRST_COMMIT, FIRST_LOGIN, FULL_RATE, HOLES, INTEGRITY_ERRORS, INTEGRITY_REMARK, LOAD, LOST, PARTIAL,
-    PHANTOM, REDO, RESURRECTED, UNKNOWN, WINDOW, WRONG_BALANCES, WRONG_LISTS,
+    ACKNOWLEDGED, FIRST_COMMIT, FIRST_LOGIN, FULL_RATE, HOLES, INTEGRITY_CHECK, INTEGRITY_ERRORS, INTEGRITY_REMARK,
+    LOAD, LOG_ERRORS, LOG_REMARK, LOST, PARTIAL, PHANTOM, REDO, RESURRECTED, UNKNOWN, WINDOW, WORK_COMMITS,
+    WRONG_BALANCES, WRONG_LISTS,
 };
 use record::format::{Purpose, Status, TrialRecord};
 use recovery_time::RecoveryTime;
@@ -40,7 +41,7 @@ const AFTER_FIRST_CLIENT: u32 = 1 << 20;
 const FIRST_COMMIT_WITHIN: Duration = Duration::from_secs(60);
 /// How often the rate behind the crash is looked at.
 const FULL_RATE_POLL: Duration = Duration::from_millis(500);
-/// Complaints of the engine's check that are kept.
+/// Complaints of the engine's check, and lines of its log, that are kept.
 const COMPLAINTS_MAX: usize = 5;
 
 /// Runs one trial of an experiment with `[recovery]`. Only an interruption gives no record.
@@ -66,12 +67,13 @@ struct OwnLedger {
 }
 
 impl OwnLedger {
-    fn new(trial: &Trial, name: &str, first_client: u32) -> Result<OwnLedger> {
+    fn new(trial: &Trial, keeps: &dyn KeepsLedger, name: &str, first_client: u32) -> Result<OwnLedger> {
         let file = trial.folder.join(name);
         // An earlier session that was killed may have left it.
         engine::remove_tree(&file)?;
         let seed = trial.planned.input_seed;
-        let shape = LedgerShape { first_client, clients: trial.clients, numbers: NUMBERS, seed };
+        let clients = keeps.clients(trial.clients);
+        let shape = LedgerShape { first_client, clients, numbers: NUMBERS, seed };
         let ledger = Ledger::create(&file, shape).with_context(|| format!("cannot make {}", file.display()))?;
         Ok(OwnLedger { ledger: Arc::new(ledger), file })
     }
@@ -88,8 +90,10 @@ struct Found {
     crashed: Crashed,
     recovery: RecoveryTime,
     audit: Audit,
-    /// Of the engine's own check; none where it has none.
-    complaints: Option<Vec<String>>,
+    /// None where the engine has no check of its own.
+    integrity: Option<Integrity>,
+    /// Lines of the server's log since the restart that report damage.
+    log: Vec<String>,
 }
 
 fn go_through(
@@ -105,13 +109,13 @@ fn go_through(
         volume.as_ref().map_or(Ok(()), Volume::sync)?;
         Ok(volume)
     })?;
-    let before = OwnLedger::new(trial, "ledger-before", 0)?;
+    let before = OwnLedger::new(trial, keeps, "ledger-before", 0)?;
     let server = steps.take("start", || started(trial))?;
     settings.clone_from(server.effective_settings());
     live(Live::without_load("under load until it crashes"));
     let crashed = steps.take("load", || crasher::crash_under_load(trial, keeps, server, volume.as_ref(), &before))?;
     live(Live::without_load("recovery"));
-    let after = OwnLedger::new(trial, "ledger-after", AFTER_FIRST_CLIENT)?;
+    let after = OwnLedger::new(trial, keeps, "ledger-after", AFTER_FIRST_CLIENT)?;
     let begun_ns = monotonic_ns();
     let server = steps.take("restart", || started(trial).context("the server did not come back from the crash"))?;
     let login = server.ready_after();
@@ -124,9 +128,10 @@ fn go_through(
         Witnessed { ledger: &after.ledger, crash_ns: u64::MAX },
     ];
     let audit = steps.take("audit", || Ok(keeps.audit(&mut server.session()?, &witnessed)?))?;
-    let complaints = steps.take("check", || integrity(trial, &server))?;
+    let integrity = steps.take("check", || integrity(trial, &server))?;
+    let log = server.damage_in_log();
     steps.take("stop", || server.stop())?;
-    Ok(Found { crashed, recovery, audit, complaints })
+    Ok(Found { crashed, recovery, audit, integrity, log })
 }
 
 /// What is known when a server answers again.
@@ -170,24 +175,29 @@ fn recover(
     }
 }
 
-fn integrity(trial: &Trial, server: &RunningServer) -> Result<Option<Vec<String>>> {
+fn integrity(trial: &Trial, server: &RunningServer) -> Result<Option<Integrity>> {
     let tables = trial.workload.tables(server.dialect()).into_iter().map(|table| table.name);
     server.engine().integrity(&mut server.session()?, &tables.collect::<Vec<_>>())
 }
 
+/// The first of these lines, under a name; nothing where there are none.
+fn first_lines(name: &str, lines: &[String]) -> Option<(String, String)> {
+    let shown = || lines.iter().take(COMPLAINTS_MAX).cloned().collect::<Vec<_>>().join("; ");
+    (!lines.is_empty()).then(|| (name.to_owned(), shown()))
+}
+
 impl Found {
     fn record(self, trial: &Trial) -> TrialRecord {
-        let complaints = self.complaints.as_ref().filter(|complaints| !complaints.is_empty());
-        let remark = complaints.map(|complaints| {
-            let shown = complaints.iter().take(COMPLAINTS_MAX).cloned().collect::<Vec<_>>().join("; ");
-            (INTEGRITY_REMARK.to_owned(), shown)
-        });
+        let complaints =
+            self.integrity.iter().flat_map(|integrity| first_lines(INTEGRITY_REMARK, &integrity.complaints));
+        let check = self.integrity.iter().map(|one| (INTEGRITY_CHECK.to_owned(), one.check.clone()));
+        let remarks = complaints.chain(check).chain(first_lines(LOG_REMARK, &self.log)).collect();
         let metrics = self.metrics().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        TrialRecord { metrics, remarks: remark.into_iter().collect(), ..record(trial.planned, Status::Ok) }
+        TrialRecord { metrics, remarks, ..record(trial.planned, Status::Ok) }
     }
 
     fn metrics(&self) -> Vec<(&'static str, f64)> {
-        let Found { crashed, recovery, audit, complaints } = self;
+        let Found { crashed, recovery, audit, integrity, log } = self;
         let window_ns = audit.first_lost_ns.map_or(0, |first_ns| crashed.at_ns.saturating_sub(first_ns));
         let counts = [
             (ACKNOWLEDGED, crashed.acknowledged),
@@ -207,10 +217,12 @@ impl Found {
             (FIRST_LOGIN, recovery.login.as_secs_f64()),
             (FIRST_COMMIT, recovery.first_commit.as_secs_f64()),
         ]);
-        metrics.extend(crashed.rate.map(|rate| ("tps", rate)));
+        metrics.extend(crashed.throughput().map(|rate| ("tps", rate)));
+        metrics.extend(crashed.work_commits.map(|commits| (WORK_COMMITS, commits as f64)));
         metrics.extend(recovery.full_rate.map(|time| (FULL_RATE, time.as_secs_f64())));
         metrics.extend(crashed.redo_bytes.map(|bytes| (REDO, bytes)));
-        metrics.extend(complaints.as_ref().map(|complaints| (INTEGRITY_ERRORS, complaints.len() as f64)));
+        metrics.extend(integrity.as_ref().map(|one| (INTEGRITY_ERRORS, one.complaints.len() as f64)));
+        metrics.push((LOG_ERRORS, log.len() as f64));
         metrics
     }
 }

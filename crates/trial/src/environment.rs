@@ -169,6 +169,14 @@ fn freshen(user_server: &UserServer, trial: &Trial) -> Result<()> {
 }
 
 impl RunningServer<'_> {
+    /// The lines of its log since its start that report damage; of a server of the user's there is none to read.
+    pub fn damage_in_log(&self) -> Vec<String> {
+        match self {
+            RunningServer::Managed(server) => server.damage_in_log(),
+            RunningServer::UserServer(_) => Vec::new(),
+        }
+    }
+
     pub fn dialect(&self) -> Dialect {
         self.target().dialect
     }

@@ -2,7 +2,7 @@
 //!
 //! Settings that make a server faster can make it slow to come back (a larger log, rarer checkpoints), so
 //! one number is not reported without the other. Three kills a side give a first impression: their range is reported,
-//! and no verdict comes from them.
+//! and no verdict comes from them. Where the file of the search has `[recovery]`, a run of its own shows more.
 
 use std::path::Path;
 use std::time::Duration;
@@ -35,7 +35,7 @@ impl Recoveries {
 
 impl Probe for Recoveries {
     fn due(&self, bench: &Bench) -> Vec<Vec<PlannedTrial>> {
-        let search = bench.run.search.as_ref().filter(|search| search.run.is_some());
+        let search = bench.run.search.as_ref().filter(|search| search.run.is_some() && !search.has_crashes);
         let sides = search.and_then(|search| sides(bench.plan(), search));
         let set = sides.map(|sides| (1..=KILLS).flat_map(|kill| killed(&sides, kill)).collect());
         set.into_iter().collect()

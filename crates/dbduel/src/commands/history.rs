@@ -1,13 +1,17 @@
-//! `dbduel history`: one experiment over many releases, and stored runs of one question over time.
+//! `dbduel history`: one experiment over many releases, stored runs of one question over time, and the search for the
+//! release that changed it.
 
+mod bisect;
 mod versions;
+
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 
 use super::run::{failed, run_to_end};
 use super::{Failure, first_screen, note, print};
 use crate::KNOWN;
-use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, RunArgs, exit};
+use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, MethodArgs, RunArgs, exit};
 use analysis::history::{StoredRun, history};
 use campaign::ActiveRun;
 use campaign::planning::plan_experiment;
@@ -19,6 +23,8 @@ pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
     match &args.action {
         HistoryAction::Run(args) => run(args),
         HistoryAction::Show(args) => show(args),
+        HistoryAction::Bisect(args) if args.step => bisect::step(&args.file, &args.runs, &args.method),
+        HistoryAction::Bisect(args) => bisect::bisect(args),
     }
 }
 
@@ -36,19 +42,20 @@ fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
     note(&format!("{}: {}", releases.len(), releases.join(", ")));
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     let active_run = ActiveRun::of(&KNOWN, experiment, plan, &args.runs, &args.file, None).map_err(failed)?;
-    run_to_end(&run_args(args), &active_run, &interrupted)
+    let args = RunArgs { json: args.json, ..run_args(None, &args.runs, &args.method) };
+    run_to_end(&args, &active_run, &interrupted)
 }
 
-fn run_args(args: &HistoryRunArgs) -> RunArgs {
+fn run_args(file: Option<&Path>, runs: &Path, method: &MethodArgs) -> RunArgs {
     RunArgs {
-        file: None,
-        runs: args.runs.clone(),
+        file: file.map(Path::to_owned),
+        runs: runs.to_owned(),
         resume: None,
-        method: args.method.clone(),
+        method: method.clone(),
         label: Vec::new(),
         gate: false,
         full: false,
-        json: args.json,
+        json: false,
         twins: false,
     }
 }

@@ -68,11 +68,17 @@ fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
     Ok(exit::INTERRUPTED)
 }
 
-fn report_run(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
+/// The reports of a run, beside its records.
+pub fn keep_reports(run_dir: &RunDir) -> Result<()> {
     let plain = report::Options::default();
     for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
         run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
     }
+    Ok(())
+}
+
+fn report_run(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
+    keep_reports(run_dir)?;
     let evidence = Evidence::gather(run_dir)?;
     for drawing in report::flame_graphs(&evidence.plan, &evidence.profiles) {
         run_dir.write_flame_graph(drawing.trial, drawing.file, &drawing.svg)?;

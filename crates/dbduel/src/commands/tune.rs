@@ -1,7 +1,7 @@
 //! `dbduel tune`: candidates race, and the one that is left meets the incumbent again.
 //!
 //! Two stored runs: the search, whose figures only choose, and a duel like any other of an experiment file that
-//! is written here. What must stay true: no block of the search is one of the duel, no candidate promises less at
+//! is written here. Where the file has `[recovery]`, a third one lets both crash. What must stay true: no block of the search is one of the duel, no candidate promises less at
 //! a commit than the incumbent does, and a search that was interrupted goes on where its records end.
 
 mod stored;
@@ -24,7 +24,7 @@ use campaign::planning::plan_experiment;
 use campaign::race::{Raced, begin_record, race};
 use campaign::{ActiveRun, warn_of_never_ok, with_what_is_kept};
 
-use advisor::tuning::{Rival, duel_text};
+use advisor::tuning::{Rival, crashes_text, duel_text};
 use analysis::conclude;
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
@@ -49,6 +49,7 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
     let draft = Draft::of(&asked, file, Vec::new(), &KNOWN).map_err(failed)?;
     share_of_the_search(&draft)?;
+    expect_crashes(&draft)?;
     let draft = match try_values::refused(&draft, &interrupted, &note) {
         Err(error) if error.is::<Interrupted>() => {
             note("interrupted before the search began, nothing is kept");
@@ -162,7 +163,64 @@ fn duel(
     note(&format!("{winner} meets `{}` again, in new blocks, as `{WINNER}`", draft.record.incumbent));
     let status = run::run_to_end(&run_args(args), &active_run, interrupted)?;
     write_duel(args, draft, active_run.run_dir(), &text, status)?;
-    Ok(status)
+    crashes(args, draft, search_dir, winner, status, interrupted)
+}
+
+/// Behind a duel that is over: both sides crash, where the file has `[recovery]`, in a run like any other.
+fn crashes(
+    args: &TuneArgs,
+    draft: &Draft,
+    search_dir: &RunDir,
+    winner: &str,
+    status: u8,
+    interrupted: &AtomicBool,
+) -> Result<u8, Failure> {
+    let Some(experiment) = crashes_of(draft, winner)?.filter(|_| status != exit::INTERRUPTED) else {
+        return Ok(status);
+    };
+    let known = search_dir.run_record()?.search.and_then(|search| search.outcome?.crashes);
+    let active_run = match known {
+        Some(name) => {
+            let path = search_dir.path().with_file_name(&name);
+            let run_dir = RunDir::open_to_write(&args.runs, path.to_str().unwrap_or(&name))?;
+            let plan = run_dir.plan()?;
+            ActiveRun::of_stored(&KNOWN, run_dir, &plan, None).map_err(failed)?
+        }
+        None => begin_crashes(args, search_dir, experiment)?,
+    };
+    note(&format!("`{}` and `{}` crash now", draft.record.incumbent, name_of_the_winner(draft)));
+    let crashed = run::run_to_end(&run_args(args), &active_run, interrupted)?;
+    Ok(if status == exit::DONE { crashed } else { status })
+}
+
+/// The run of the crashes, whose name the search keeps.
+fn begin_crashes(args: &TuneArgs, search_dir: &RunDir, experiment: Experiment) -> Result<ActiveRun, Failure> {
+    let plan = plan_experiment(&experiment)?;
+    let file = search_dir.path().join("experiment.toml");
+    let active_run = ActiveRun::of(&KNOWN, experiment, plan, &args.runs, &file, None).map_err(failed)?;
+    begin_record(&active_run)?;
+    let mut run = search_dir.run_record()?;
+    if let Some(outcome) = run.search.as_mut().and_then(|search| search.outcome.as_mut()) {
+        outcome.crashes = Some(active_run.run_dir().name());
+    }
+    search_dir.write_run(&run)?;
+    report_search(search_dir, false, false)?;
+    Ok(active_run)
+}
+
+/// The crashes of the incumbent and a candidate; none where the file has no `[recovery]`.
+fn crashes_of(draft: &Draft, candidate: &str) -> Result<Option<Experiment>> {
+    let rival = rival(draft, candidate)?;
+    let text = crashes_text(&draft.source, &draft.experiment, &rival, &draft.record.point);
+    let Overrides { preset, seed, accept_noisy, .. } = draft.overrides.clone();
+    let overrides = Overrides { preset, seed, accept_noisy, ..Overrides::default() };
+    text.map(|text| experiment_of(&text, "the crashes", &overrides)).transpose()
+}
+
+/// Mistakes in `[recovery]` are found before the search, not behind it.
+fn expect_crashes(draft: &Draft) -> Result<(), Failure> {
+    let any = draft.record.candidates.iter().find(|candidate| candidate.out.is_none());
+    any.map_or(Ok(()), |any| crashes_of(draft, &any.name).map(drop)).map_err(Failure::usage)
 }
 
 /// What the duel's run keeps of the search that chose its candidate.
@@ -228,10 +286,7 @@ fn header(run_dir: &RunDir, draft: &Draft) -> Result<String> {
 
 /// The reports of the search, beside its records; on stdout where there is no duel.
 fn report_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
-    let plain = report::Options::default();
-    for (format, file) in [("text", "report.txt"), ("html", "report.html")] {
-        run_dir.write_report(file, &report::write(run_dir, format, &plain)?)?;
-    }
+    run::keep_reports(run_dir)?;
     if aloud {
         print(&report::write(run_dir, if json { "json" } else { "text" }, &super::first_screen())?)?;
     }
@@ -277,14 +332,18 @@ fn share_of_the_search(draft: &Draft) -> Result<Option<Duration>, Failure> {
 /// The duel of a candidate: its text, the labels of workloads that had no part in the search, and its
 /// experiment.
 fn duel_of(draft: &Draft, candidate: &str, budget: Option<Duration>) -> Result<(String, Vec<String>, Experiment)> {
-    let Some(found) = draft.record.candidates.iter().find(|one| one.name == candidate) else {
-        bail!("the search has no candidate `{candidate}`");
-    };
-    let rival = Rival { name: name_of_the_winner(draft), settings: found.settings.clone() };
+    let rival = rival(draft, candidate)?;
     let (text, held_out) = duel_text(&draft.source, &draft.experiment, &rival, &draft.record.point);
     let overrides = Overrides { budget: budget.or(draft.overrides.budget), ..draft.overrides.clone() };
     let experiment = experiment_of(&text, "the duel", &overrides)?;
     Ok((text, held_out, experiment))
+}
+
+fn rival(draft: &Draft, candidate: &str) -> Result<Rival> {
+    let Some(found) = draft.record.candidates.iter().find(|one| one.name == candidate) else {
+        bail!("the search has no candidate `{candidate}`");
+    };
+    Ok(Rival { name: name_of_the_winner(draft), settings: found.settings.clone() })
 }
 
 fn name_of_the_winner(draft: &Draft) -> String {

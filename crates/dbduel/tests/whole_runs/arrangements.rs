@@ -10,7 +10,7 @@ fn experiment(method: &str, storage: &str) -> String {
     format!(
         "name = \"arranged\"\n\
          contender = [{{ name = \"one\", engine = \"sqlite\"{storage} }}, {{ name = \"two\", engine = \"sqlite\"{storage} }}]\n\
-         workload = {{ name = \"oltp_read_write\", rows = 1000 }}\nsweep.clients = [1, 2]\n\
+         workload = {{ name = \"oltp_read_write\", rows = 1000, rate = 100 }}\nsweep.clients = [1, 2]\n\
          method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2, {method} }}\n"
     )
 }

@@ -47,6 +47,14 @@ fn mounts_in(place: &Place) -> Vec<String> {
     mounts.lines().filter(|line| line.contains(&word)).map(str::to_owned).collect()
 }
 
+/// The files of this place that loop devices lie on.
+fn loops_in(place: &Place) -> Vec<String> {
+    let devices = std::fs::read_dir("/sys/class/block").unwrap().flatten();
+    let files = devices.filter_map(|device| std::fs::read_to_string(device.path().join("loop/backing_file")).ok());
+    let word = place.path().to_str().unwrap().to_owned();
+    files.filter(|file| file.contains(&word)).collect()
+}
+
 const DAMAGE: [&str; 6] =
     ["phantom_commits", "resurrected_commits", "partial_commits", "wrong_balances", "wrong_lists", "integrity_errors"];
 
@@ -228,8 +236,11 @@ fn what_a_killed_dbduel_has_mounted_is_gone_at_the_next_start() {
     let place = Place::on_disk();
     experiment(&place, &sqlite("full", "FULL"), "os", 1);
     let running = place.start(&["run", "crash.toml"]);
-    let has_load =
-        || mounts_in(&place).len() == 1 && place.run().is_some_and(|run| run.join("trials/1/load.log").exists());
+    let has_load = || {
+        mounts_in(&place).len() == 1
+            && loops_in(&place).len() == 1
+            && place.run().is_some_and(|run| run.join("trials/1/load.log").exists())
+    };
     wait_for("a trial on its own file system", crate::support::LIMIT, has_load);
     running.signal(libc::SIGKILL);
     running.end();
@@ -238,7 +249,7 @@ fn what_a_killed_dbduel_has_mounted_is_gone_at_the_next_start() {
     place.expect(0, &["run", "--resume", run.to_str().unwrap()]);
     place.assert_every_trial_ran_once();
     place.assert_nothing_is_left();
-    assert_eq!(mounts_in(&place), Vec::<String>::new());
+    assert_eq!((mounts_in(&place), loops_in(&place)), (Vec::new(), Vec::new()));
     assert!(!run.join("trials/1/ledger-before").exists() && !run.join("trials/1/ledger-after").exists());
 }
 
@@ -275,4 +286,34 @@ fn a_host_that_cannot_crash_a_file_system_refuses_in_one_message() {
     assert_eq!(place.records().len(), 0);
     place.assert_nothing_is_left();
     assert_eq!(mounts_in(&place), Vec::<String>::new());
+}
+
+/// The clients of the workload have connections of their own, end with the server, and are counted.
+#[test]
+fn another_workload_runs_beside_the_ledger_until_the_crash() {
+    let place = Place::on_disk();
+    let Some(engine) = place.installed("postgres") else { return };
+    place.write(
+        "crash.toml",
+        &format!(
+            "contender = [{{ name = \"one\", {engine} }}]\n\
+             workload = {{ name = \"oltp_read_write\", tables = 1, rows = 1_000, clients = 3 }}\n\
+             method = {{ preset = \"quick\", duration = \"1s\", warmup = \"1s\" }}\n\
+             recovery = {{ kills = 1, ledger_clients = 2, full_rate_within = \"0s\" }}\n"
+        ),
+    );
+    let (plan, _) = place.expect(0, &["plan", "crash.toml"]);
+    assert!(plan.contains("3 clients, and 2 of the ledger beside them"), "{plan}");
+    place.expect(0, &["run", "crash.toml"]);
+    place.assert_every_trial_ran_once();
+    place.assert_nothing_is_left();
+    let trials = place.trials();
+    assert!(sum(&trials, "one", "acknowledged_commits") > 0.0 && sum(&trials, "one", "work_commits") > 0.0);
+    assert_eq!(sum(&trials, "one", "lost_commits"), 0.0);
+    DAMAGE.iter().for_each(|metric| assert_eq!(sum(&trials, "one", metric), 0.0, "{metric}"));
+    let load_s = sum(&trials, "one", "load_s");
+    let rate = sum(&trials, "one", "work_commits") / load_s;
+    assert!((sum(&trials, "one", "tps") - rate).abs() < 1e-6, "the throughput is that of the workload");
+    let report = place.whole_report("last");
+    assert!(report.contains("These are of its workload, beside the ledger"), "{report}");
 }

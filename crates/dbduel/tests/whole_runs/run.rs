@@ -16,8 +16,13 @@ use serde_json::{Value, json};
 /// What is promised after `kill -9`.
 const ALL_GONE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Two contenders of one engine and a workload, in the shortest trials there are.
+/// Two contenders and a workload, in the shortest trials there are, at a rate that leaves the CPUs to other tests.
 fn experiment(baseline: &str, candidate: &str, workload: &str, clients: &str, blocks: u32) -> String {
+    let text = at_full_speed(baseline, candidate, workload, clients, blocks);
+    text.replace("rows = 1000 }", "rows = 1000, rate = 100 }")
+}
+
+fn at_full_speed(baseline: &str, candidate: &str, workload: &str, clients: &str, blocks: u32) -> String {
     format!(
         "name = \"Tried out\"\nquestion = \"Does it work?\"\n\
          contender = [{{ name = \"one\", {baseline} }}, {{ name = \"two\", {candidate} }}]\n\
@@ -87,13 +92,15 @@ fn check_types(what: &str, value: &Value, fields: &[(&str, &str)]) {
 #[test]
 fn a_run_leaves_its_folder_and_can_be_reported_in_every_form() {
     let place = Place::new();
-    place.write("try.toml", &sqlite(2));
+    let sqlite = r#"engine = "sqlite""#;
+    let text = at_full_speed(sqlite, sqlite, "oltp_read_write", "[1, 2]", 2);
+    place.write("try.toml", &text);
     let (stdout, _) = place.expect(0, &["run", "try.toml"]);
     let run = place.run().unwrap();
     assert_eq!(fs::metadata(&run).unwrap().permissions().mode() & 0o777, 0o700);
     let name = run.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("tried-out-2") && name.ends_with('Z'), "{name}");
-    assert_eq!(fs::read_to_string(run.join("experiment.toml")).unwrap(), sqlite(2));
+    assert_eq!(fs::read_to_string(run.join("experiment.toml")).unwrap(), text);
     place.assert_every_trial_ran_once();
     let record = place.json("run.json");
     assert_eq!((record["ended_by"].as_str(), record["contenders"].as_object().unwrap().len()), (Some("blocks"), 2));
@@ -452,7 +459,7 @@ fn a_killed_dbduel_leaves_no_postgres_and_goes_on() {
 fn behind_the_last_block_a_server_meets_twice_the_generator_s_threads() {
     let place = Place::new();
     let Some(postgres) = place.installed("postgres") else { return };
-    let text = experiment(r#"engine = "sqlite""#, &postgres, "oltp_point_select", "[1, 4]", 1);
+    let text = at_full_speed(r#"engine = "sqlite""#, &postgres, "oltp_point_select", "[1, 4]", 1);
     place.write("try.toml", &text.replace("blocks = 1", "blocks = 1, headroom_check = true"));
     let (_, stderr) = place.expect(0, &["run", "try.toml"]);
     assert!(stderr.contains("[headroom check 8/8]"), "{stderr}");
@@ -497,6 +504,7 @@ struct Killed<'a> {
 fn a_dbduel_killed_inside_a_probe(killed: &Killed) -> Option<Place> {
     let place = Place::new();
     let postgres = place.installed("postgres")?;
+    let experiment = if killed.purpose == "headroom" { at_full_speed } else { experiment };
     let text = experiment(&postgres, &postgres, killed.workload, "[1]", killed.blocks);
     place.write("try.toml", &text.replace("warmup = \"0s\"", killed.keys));
     if let Some(plant) = killed.plant {
@@ -813,7 +821,7 @@ fn lists_cache_and_fetch_work_without_a_server() {
 fn transactions_arrive_at_the_rate_that_the_file_sets() {
     let place = Place::new();
     let (engine, workload) = (r#"engine = "sqlite""#, "oltp_point_select");
-    let closed = experiment(engine, engine, workload, "[1, 2]", 2);
+    let closed = at_full_speed(engine, engine, workload, "[1, 2]", 2);
     let open = closed.replace("sweep.clients = [1, 2]", "sweep.rate = [40, 200]").replace("500ms", "2s");
     place.write("open.toml", &open.replace("rows = 1000", "rows = 1000, arrivals = \"constant\", data_seed = 7"));
     let (stdout, _) = place.expect(0, &["run", "open.toml"]);
@@ -833,7 +841,7 @@ fn transactions_arrive_at_the_rate_that_the_file_sets() {
 fn an_overloaded_open_loop_is_reported_as_saturated() {
     let place = Place::new();
     let engine = r#"engine = "sqlite""#;
-    let closed = experiment(engine, engine, "oltp_read_write", "[1, 2]", 1);
+    let closed = at_full_speed(engine, engine, "oltp_read_write", "[1, 2]", 1);
     place.write(
         "flood.toml",
         &closed.replace("sweep.clients = [1, 2]", "workload.rate = 1_000_000").replace(

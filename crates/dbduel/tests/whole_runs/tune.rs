@@ -254,3 +254,36 @@ fn what_cannot_be_searched_is_refused_before_anything_starts() {
     let open = "contender = [{ engine = \"sqlite\" }]\nworkload.name = \"oltp_read_write\"\nworkload.rate = 100\n";
     check(open, &[], "`rate` sets the throughput");
 }
+
+/// Crashes are ordinary trials of a run of their own, and not the three kills behind a duel.
+#[test]
+fn a_file_with_recovery_lets_the_winner_and_the_incumbent_crash_behind_their_duel() {
+    let place = Place::on_disk();
+    place.write("tiny.toml", &(FILE.to_owned() + "recovery = { kills = 1, crash = \"power\" }\n"));
+    let asked = ["tune", "tiny.toml", "--candidates", "2", "--seed", "5", "--blocks", "2"];
+    let (_, refused) = place.expect(2, &asked);
+    assert!(refused.contains("which is none of \"kill\", \"os\", \"both\""), "{refused}");
+    assert!(runs(&place, "tiny-").is_empty(), "a mistake is found before the search");
+
+    place.write("tiny.toml", &(FILE.to_owned() + "recovery = { kills = 1, full_rate_within = \"0s\" }\n"));
+    let (stdout, progress) = place.expect(0, &asked);
+    let [search] = &runs(&place, "tiny-search-")[..] else { panic!("one search: {progress}") };
+    let [duel] = &runs(&place, "tiny-tuned-")[..] else { panic!("one duel: {progress}") };
+    let [crashes] = &runs(&place, "tiny-crashes-")[..] else { panic!("one run of crashes: {progress}") };
+    let name = crashes.file_name().unwrap().to_str().unwrap();
+    assert_eq!(json(&search.join("run.json"))["search"]["outcome"]["crashes"], name);
+    assert!(json(&duel.join("run.json"))["decisions"].as_array().is_none_or(Vec::is_empty), "no kills behind the duel");
+    let of_crashes: Vec<Value> = trials(crashes).iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let contenders: Vec<&str> = of_crashes.iter().map(|trial| trial["contender"].as_str().unwrap()).collect();
+    assert!(
+        contenders.len() == 2 && contenders.contains(&"default") && contenders.contains(&"tuned"),
+        "{contenders:?}"
+    );
+    assert!(of_crashes.iter().all(|trial| trial["purpose"]["crash"]["kind"] == "kill"));
+    let stdout = stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(stdout.contains("tuned promises D3 by its settings; measured at least D2."), "{stdout}");
+    assert!(stdout.contains("s after the restart (median of 1 crash)."), "{stdout}");
+    let full = place.whole_report(search.file_name().unwrap().to_str().unwrap());
+    assert!(full.contains(&format!("Recovery times and classes of both are in run {name}")), "{full}");
+    place.assert_nothing_is_left();
+}

@@ -2,9 +2,10 @@
 
 use anyhow::{Context, Result};
 use driver::{Admin, Error};
+use engine::Integrity;
 
 /// Complaints about these tables and their indexes; None where the extension is not installed.
-pub fn check(admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>> {
+pub fn check(admin: &mut Admin, tables: &[String]) -> Result<Option<Integrity>> {
     if admin.value("SELECT name FROM pg_available_extensions WHERE name = 'amcheck'")?.is_none() {
         return Ok(None);
     }
@@ -22,7 +23,13 @@ pub fn check(admin: &mut Admin, tables: &[String]) -> Result<Option<Vec<String>>
         let line = |row: Vec<Option<String>>| row.into_iter().flatten().collect::<Vec<_>>().join(" ");
         complaints.extend(rows.into_iter().map(|row| format!("{table}: {}", line(row))));
     }
-    Ok(Some(complaints))
+    Ok(Some(Integrity { check: title(takes_heap, has_heap_check), complaints }))
+}
+
+fn title(takes_heap: bool, has_heap_check: bool) -> String {
+    let heap = if takes_heap { " with heapallindexed" } else { "" };
+    let tables = if has_heap_check { " and verify_heapam" } else { "" };
+    format!("amcheck: bt_index_check{heap}{tables}")
 }
 
 fn indexes(admin: &mut Admin, tables: &[String]) -> Result<Vec<String>> {
@@ -44,5 +51,17 @@ fn ask(admin: &mut Admin, sql: &str, what: &str, complaints: &mut Vec<String>) -
             Ok(())
         }
         Err(error) => Err(error).with_context(|| format!("`{sql}` failed")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_check_is_named_as_far_as_the_version_has_it() {
+        assert_eq!(title(false, false), "amcheck: bt_index_check");
+        assert_eq!(title(true, false), "amcheck: bt_index_check with heapallindexed");
+        assert_eq!(title(true, true), "amcheck: bt_index_check with heapallindexed and verify_heapam");
     }
 }

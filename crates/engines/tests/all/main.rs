@@ -1,6 +1,7 @@
 //! What every engine has to hold, asked of the list of all engines.
 
 mod another_path;
+mod archive;
 mod catalogue;
 mod memory_need;
 mod monitor;

@@ -122,7 +122,9 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
     };
     let isolation = workload.isolation.as_ref().map_or(String::new(), |level| format!("; isolation {level}"));
     let open_loop = workload.open_loop_text().map_or(String::new(), |how| format!("; {how}"));
-    let mut text = format!("  {}{name}: {clients}{open_loop}{isolation}\n", workload.label);
+    let ledger = workload.ledger_clients.map(|clients| format!(", and {clients} of the ledger beside them"));
+    let ledger = ledger.unwrap_or_default();
+    let mut text = format!("  {}{name}: {clients}{ledger}{open_loop}{isolation}\n", workload.label);
     if !workload.options.is_empty() {
         let _ = writeln!(text, "    options: {}", pairs(&workload.shown_options()));
     }

@@ -43,13 +43,20 @@ pub const UNKNOWN: &str = "unknown_commits";
 pub const WRONG_BALANCES: &str = "wrong_balances";
 pub const WRONG_LISTS: &str = "wrong_lists";
 pub const INTEGRITY_ERRORS: &str = "integrity_errors";
+pub const LOG_ERRORS: &str = "log_errors";
 pub const REDO: &str = "redo_bytes";
+/// Of a workload that runs beside the ledger's clients.
+pub const WORK_COMMITS: &str = "work_commits";
 
 /// Those that no setting of a server may lead to, short of one that promises nothing.
 pub const CORRUPTION: [&str; 6] = [PHANTOM, RESURRECTED, PARTIAL, WRONG_BALANCES, WRONG_LISTS, INTEGRITY_ERRORS];
 
 /// The remark with the lines of the engine's own check.
 pub const INTEGRITY_REMARK: &str = "integrity";
+/// The remark that names that check.
+pub const INTEGRITY_CHECK: &str = "integrity_check";
+/// The remark with the lines of the server's log that report damage; the finding has the same name.
+pub const LOG_REMARK: &str = "damage in the log";
 
 /// `under load for 4.2 s, kill, first commit 0.31 s after the restart, 0 of 1,200 acknowledged commits lost`.
 pub fn shown(kind: CrashKind, metrics: &BTreeMap<String, f64>) -> Option<String> {

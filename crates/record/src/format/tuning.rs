@@ -42,6 +42,9 @@ pub struct SearchRecord {
     /// Absent while the search goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<OutcomeRecord>,
+    /// Behind the duel both sides crash in a run of their own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_crashes: bool,
     /// Workloads that had no part in the search, by their labels in the run of the duel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_out: Vec<String>,
@@ -183,6 +186,9 @@ pub struct OutcomeRecord {
     /// Name of the run in which the winner met the incumbent again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duel: Option<String>,
+    /// Name of the run in which both of them crashed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crashes: Option<String>,
 }
 
 /// Kills of one contender's server under load, and how long it was away.

@@ -57,9 +57,22 @@ fn of_ladder(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladde
     body
 }
 
+/// Where the class of a rung stands; what its crashes took stands behind it.
+const DURABILITY_COLUMN: usize = 6;
+
+fn has_crashes(evidence: &Evidence) -> bool {
+    !evidence.conclusions.durability.is_empty()
+}
+
+/// From the restart to the first commit, the median over the crashes of a rung.
+fn first_commit(evidence: &Evidence, rung: &str) -> String {
+    let all = &evidence.conclusions.durability;
+    optional_number(all.iter().find(|one| one.contender == rung).and_then(|one| one.recovery.t_rw_s))
+}
+
 /// The base, then every rung.
 pub fn table(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladder) -> Table {
-    let columns = [
+    let mut columns = vec![
         Column::name("rung", 0),
         Column::number(workload.primary.unit.as_str(), 2),
         Column::number("step", 0),
@@ -69,6 +82,9 @@ pub fn table(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladde
         Column::name("durability", 4),
         Column::name("verdict", 0),
     ];
+    if has_crashes(evidence) {
+        columns.insert(DURABILITY_COLUMN + 1, Column::number("first commit s", 1));
+    }
     Table::new(columns).with_rows(rows(evidence, ladder))
 }
 
@@ -124,7 +140,8 @@ fn rows(evidence: &Evidence, ladder: &Ladder) -> Vec<Vec<Cell>> {
     let row = |name: &str, value, gains: [&Option<Gain>; 2], here: &Option<String>, verdict: Text| {
         let gains = gains.into_iter().flat_map(of_gain);
         let front = [name.to_owned(), optional_number(value)];
-        let figures = front.into_iter().chain(gains).chain([class(name, here)]).map(Cell::from);
+        let crashes = has_crashes(evidence).then(|| first_commit(evidence, name));
+        let figures = front.into_iter().chain(gains).chain([class(name, here)]).chain(crashes).map(Cell::from);
         figures.chain([verdict.into()]).collect::<Vec<_>>()
     };
     let base = row(&ladder.base, ladder.base_value, [&None, &None], &ladder.base_class, Text::plain("baseline"));

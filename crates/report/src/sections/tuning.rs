@@ -106,6 +106,7 @@ fn ending(search: &SearchRecord) -> Vec<String> {
         search.candidates.iter().find(|one| one.name == *winner).map(|one| format!("`{winner}`: {}", changes(one))),
     );
     lines.extend(outcome.duel.iter().map(|duel| format!("The duel with `{}` is run {duel}", search.incumbent)));
+    lines.extend(outcome.crashes.iter().map(|run| format!("Recovery times and classes of both are in run {run}")));
     lines
 }
 
@@ -229,6 +230,10 @@ fn recovery(evidence: &Evidence) -> Vec<String> {
     let failure = |trial: &TrialRecord| Some(format!("`{}`: {}", trial.contender, trial.failure.as_ref()?.message));
     let failed = evidence.trials.of(is_ours).filter_map(failure);
     let not_measured = left_out.chain(failed).map(|why| format!("Recovery after a kill was not measured: {why}"));
+    let elsewhere = evidence.run.search.as_ref().filter(|search| search.has_crashes).map(|_| {
+        "Recovery after crashes is measured in a run of its own behind this one, as [recovery] asks".to_owned()
+    });
+    let not_measured = not_measured.chain(elsewhere);
     RecoveryRecord::all(evidence.trials.probes()).iter().map(recovery_of).chain(not_measured).collect()
 }
 

@@ -59,6 +59,7 @@ fn shown(evidence: &Evidence, finding: &Finding) -> Option<String> {
             FindingKind::Unsteady => {
                 format!("Throughput still rose or fell inside the trials of {} s.", evidence.plan.method.duration_s)
             }
+            FindingKind::DamageInLog => format!("After the crash of {of_trials} the server's log reports damage."),
             FindingKind::DefaultsChanged => changed_defaults(evidence),
             FindingKind::Short => format!("{of_trials} held fewer than two cycles of flushing or checkpoints."),
             FindingKind::Refused => match evidence.run.decided(DecisionKind::Refused).count() {
@@ -75,7 +76,7 @@ pub fn meaning(kind: FindingKind) -> &'static str {
     MEANINGS.iter().find(|(one, _)| *one == kind).map_or("", |(_, meaning)| meaning)
 }
 
-const MEANINGS: [(FindingKind, &str); 31] = [
+const MEANINGS: [(FindingKind, &str); 32] = [
     (
         FindingKind::FailedTrials,
         "The pair of a failed trial is missing; with more than one pair in ten missing there is no verdict. The \
@@ -150,6 +151,11 @@ const MEANINGS: [(FindingKind, &str); 31] = [
         FindingKind::TornLog,
         "The log of deferred transactions lacks lines, so only a part of these transactions was checked against the \
          tables.",
+    ),
+    (
+        FindingKind::DamageInLog,
+        "A recovery should meet no such error, whatever the tables show: the lines are quoted, and the trial's folder \
+         has the whole log.",
     ),
     (FindingKind::Resumed, "The run was interrupted and continued later. Pairs that span the interruption count."),
     (
@@ -511,6 +517,7 @@ mod tests {
     use super::*;
     use crate::golden::full_method;
     use analysis::Grade;
+    use record::format::crash::{LOG_ERRORS, LOG_REMARK};
 
     #[test]
     fn every_kind_of_finding_has_a_sentence() {
@@ -524,6 +531,20 @@ mod tests {
             let (grade, facts) = (Grade::Confirmed, Facts::InRecords);
             assert!(!text(&evidence, &Finding { kind: *kind, grade, facts, trials: vec![1] }).is_empty(), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn a_line_of_the_log_about_damage_is_quoted() {
+        let mut evidence = full_method();
+        let (line, mut stored) = ("PANIC:  could not locate a valid checkpoint record", evidence.trials.all());
+        stored[0].metrics.insert(LOG_ERRORS.to_owned(), 1.0);
+        stored[0].remarks.insert(LOG_REMARK.to_owned(), line.to_owned());
+        evidence.conclusions = analysis::conclude(&evidence.plan, &evidence.run, &stored);
+        evidence.trials = record::StoredTrials::new(stored, None);
+        let of_log = |one: &&Finding| one.kind == FindingKind::DamageInLog;
+        let said = said(&evidence, evidence.conclusions.findings.iter().find(of_log).unwrap());
+        assert!(said.text.starts_with("After the crash of 1 of "), "{}", said.text);
+        assert!(said.evidence[0].ends_with(line), "{:?}", said.evidence);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use load::{KeepsLedger, Ledger, Load, LoadOptions, monotonic_ns};
+use load::{KeepsLedger, Ledger, Load, LoadOptions, Measured, monotonic_ns};
 
 use super::load_process::LoadProcess;
 use super::{Interrupted, OwnLedger, Purpose, RunningServer, Server, Trial, clients_target, load_options, make_ready};
@@ -28,8 +28,10 @@ pub struct Crashed {
     pub at_ns: u64,
     /// From the start of the clients.
     pub load: Duration,
-    /// Commits a second in the second half of the load.
+    /// The ledger's commits a second in the second half of the load.
     pub rate: Option<f64>,
+    /// Those of a workload beside the ledger, over the whole load; none where the ledger is all.
+    pub work_commits: Option<u64>,
     pub redo_bytes: Option<f64>,
     /// Until then.
     pub acknowledged: u64,
@@ -41,7 +43,12 @@ impl Crashed {
         let acknowledged_ns = ledger.acknowledged_ns();
         let rate = rate(&acknowledged_ns, begun_ns, at_ns);
         let acknowledged = acknowledged_ns.partition_point(|ns| *ns <= at_ns) as u64;
-        Crashed { at_ns, load, rate, redo_bytes, acknowledged }
+        Crashed { at_ns, load, rate, work_commits: None, redo_bytes, acknowledged }
+    }
+
+    /// What a user of the server had: commits a second of the workload, which may be the ledger itself.
+    pub fn throughput(&self) -> Option<f64> {
+        self.work_commits.map(|commits| commits as f64 / self.load.as_secs_f64()).or(self.rate)
     }
 }
 
@@ -69,7 +76,7 @@ pub fn crash_under_load(
     let crashed = if trial.environment.is_embedded() {
         of_embedded(trial, keeps, *server, &crash, ledger)
     } else {
-        of_server(trial, server, &crash, ledger)
+        of_server(trial, keeps, server, &crash, ledger)
     };
     ensure!(!trial.interrupted.load(Ordering::Relaxed), Interrupted);
     let crashed = crashed?;
@@ -118,36 +125,52 @@ impl Crash<'_> {
     }
 }
 
-fn of_server(trial: &Trial, server: Box<Server>, crash: &Crash, ledger: &OwnLedger) -> Result<Crashed> {
+fn of_server(
+    trial: &Trial,
+    keeps: &dyn KeepsLedger,
+    server: Box<Server>,
+    crash: &Crash,
+    ledger: &OwnLedger,
+) -> Result<Crashed> {
     let server = RunningServer::Managed(server);
     make_ready(trial, &server)?;
     let target = clients_target(trial, &server)?;
-    let options = LoadOptions { ledger: Some(Arc::clone(&ledger.ledger)), ..load_options(trial, &server) };
+    let load_max = crash.after + NOTICED_WITHIN;
+    let options = LoadOptions {
+        ledger: Some(Arc::clone(&ledger.ledger)),
+        interval_max: load_max,
+        transactions_max: None,
+        windows: None,
+        ..load_options(trial, &server)
+    };
     let monitor = server.monitor()?;
-    let mut load = Load::prepare(trial.workload, &target, options, trial.interrupted)?;
+    let load = Load::prepare(trial.workload, &target, options, trial.interrupted)?;
     let begun_ns = monotonic_ns();
     let due_ns = begun_ns + crash.after.as_nanos() as u64;
-    let (crashed, (survived, ended_ns)) = std::thread::scope(|scope| {
+    let mut ended_ns = 0;
+    let (crashed, Measured { tally, failure }) = std::thread::scope(|scope| {
         let crasher = scope.spawn(move || {
             crash.wait_until(begun_ns + crash.after.saturating_sub(ASK_BEFORE).as_nanos() as u64);
             let redo_bytes = monitor.and_then(|monitor| redo_bytes(&monitor));
             crash.wait_until(due_ns);
             crash.carry_out(server).map(|at_ns| (at_ns, redo_bytes))
         });
-        let survived = load.warm_up(crash.after + NOTICED_WITHIN, &mut |_| ());
-        let ended = (survived, monotonic_ns());
-        (crasher.join(), ended)
+        let measured = load.measure(Some(load_max), &mut |_| (), &mut || ended_ns = monotonic_ns());
+        (crasher.join(), measured)
     });
-    load.give_up();
     let Ok(crashed) = crashed else { bail!("the thread that crashes the server panicked") };
     let (at_ns, redo_bytes) = crashed?;
-    match survived {
-        Ok(()) => bail!("the clients did not notice that their server was gone"),
+    match failure {
+        None => bail!("the clients did not notice that their server was gone"),
         // A load that fails earlier has shown nothing about the crash.
-        Err(failure) if ended_ns < due_ns => return Err(failure).context("the load ended before the crash"),
-        Err(_) => {}
+        Some(failure) if ended_ns < due_ns => return Err(failure).context("the load ended before the crash"),
+        Some(_) => {}
     }
-    Ok(Crashed::new(begun_ns, at_ns, redo_bytes, &ledger.ledger))
+    let crashed = Crashed::new(begun_ns, at_ns, redo_bytes, &ledger.ledger);
+    let has_work = keeps.clients(trial.clients) < trial.clients;
+    let of_ledger = ledger.ledger.acknowledged_ns().len() as u64;
+    let work_commits = has_work.then(|| tally.committed.saturating_sub(of_ledger));
+    Ok(Crashed { work_commits, ..crashed })
 }
 
 /// What the server would have to apply, as far as it shows it.

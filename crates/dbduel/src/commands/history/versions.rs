@@ -47,23 +47,27 @@ fn range(kind: &str, first: &str, last: &str) -> Result<Vec<String>> {
 /// its first contender says holds for all of them.
 pub fn over_releases(source: &str, releases: &[String]) -> Result<String> {
     let mut file: Table = source.parse()?;
-    let first = match file.remove("contender") {
-        Some(Value::Array(contenders)) => contenders.into_iter().next(),
-        _ => None,
-    };
-    let mut base = first.and_then(|first| first.try_into::<Table>().ok()).unwrap_or_default();
-    ["name", "target", "basedir", "password_file"].iter().for_each(|key| drop(base.remove(*key)));
-    file.remove("baseline");
-    file.remove("ladder");
-    let release = |name: &String, mut table: Table| {
-        table.insert("name".into(), name.as_str().into());
-        table.insert("engine".into(), name.as_str().into());
-        Value::Table(table)
-    };
-    let (oldest, newer) = releases.split_first().ok_or_else(|| anyhow!("no release"))?;
-    file.insert("contender".into(), Value::Array(vec![release(oldest, base)]));
-    file.insert("ladder".into(), newer.iter().map(|one| release(one, Table::new())).collect::<Vec<_>>().into());
+    let oldest = contenders(&file, releases).into_iter().next().ok_or_else(|| anyhow!("no release"))?;
+    let rungs = contenders(&Table::new(), &releases[1..]);
+    ["baseline", "ladder"].iter().for_each(|key| drop(file.remove(*key)));
+    file.insert("contender".into(), vec![oldest].into());
+    file.insert("ladder".into(), rungs.into());
     Ok(toml::to_string(&file)?)
+}
+
+/// A contender for each release, with what else the file's first contender says.
+pub fn contenders(file: &Table, releases: &[String]) -> Vec<Table> {
+    let first = file.get("contender").and_then(Value::as_array).and_then(|all| all.first()).and_then(Value::as_table);
+    let mut base = first.cloned().unwrap_or_default();
+    let of_the_server = ["name", "target", "basedir", "archive", "sha256", "password_file"];
+    of_the_server.iter().for_each(|key| drop(base.remove(*key)));
+    let of = |release: &String| {
+        let mut table = base.clone();
+        table.insert("name".into(), release.as_str().into());
+        table.insert("engine".into(), release.as_str().into());
+        table
+    };
+    releases.iter().map(of).collect()
 }
 
 #[cfg(test)]

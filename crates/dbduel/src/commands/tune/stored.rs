@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
-use super::{behind_the_search, duel_of, of_the_duel, run_args, search_and_duel, write_duel};
+use super::{behind_the_search, crashes, duel_of, of_the_duel, run_args, search_and_duel, write_duel};
 use crate::KNOWN;
 use crate::cli::{TuneArgs, exit};
 use crate::commands::run::{self, failed};
@@ -78,7 +78,7 @@ fn go_on_with_the_duel(
         run::run_to_end(&run_args(args), &active_run, interrupted)?
     };
     write_duel(args, draft, &run_dir, &text, status)?;
-    Ok(status)
+    crashes(args, draft, search_dir, winner, status, interrupted)
 }
 
 impl Stored {
@@ -133,6 +133,7 @@ fn overrides(given: &GivenRecord) -> Overrides {
         twins: false,
         fallback_name: Some(given.name.clone()),
         files: None,
+        leaves_recovery: true,
     }
 }
 
@@ -147,6 +148,7 @@ fn refuse_another_search(args: &TuneArgs, draft: &Draft, run_dir: &RunDir) -> Re
         }
         return Err(Failure::usage(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
     };
+    let overrides = Overrides { leaves_recovery: true, ..overrides };
     let experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;
     let hash = |experiment: &Experiment| plan_experiment(experiment).map(|plan| plan.record.plan_hash);
     let asked = hash(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;

@@ -6,7 +6,7 @@ use load::Histogram;
 
 use super::Findings;
 use analysis::{SERIES_COLUMN, given_up};
-use record::format::{DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, Status, TrialRecord};
+use record::format::{DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, Status, TrialRecord, WorkloadRecord};
 use report::Evidence;
 
 /// Quantiles that a trial's histogram gives, as [`trial::metrics`] names them.
@@ -109,7 +109,8 @@ pub fn against_files(evidence: &Evidence, findings: &mut Findings) {
 }
 
 /// Transactions a second are the committed ones over the interval; and what was committed second by
-/// second is as much, but for what each client had under way at either edge.
+/// second is as much, but for what each client had under way at either edge. In an open loop a queue of any length
+/// may stand at the edges: there the windows are counted.
 fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bool {
     let (Some(tps), Some(committed)) = (trial.metrics.get("tps"), trial.metrics.get("transactions.committed")) else {
         return false;
@@ -127,15 +128,23 @@ fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bo
     let Some(series) = evidence.series.get(&trial.trial) else { return true };
     let Some(column) = series.columns.iter().position(|name| name == SERIES_COLUMN) else { return true };
     let by_second: f64 = series.rows.iter().filter_map(|row| row.get(column)).sum();
-    let clients = evidence.plan.workloads.iter().find(|workload| workload.label == trial.workload);
-    let under_way = clients.map_or(0, |workload| workload.clients_at(&trial.point));
-    if (by_second - committed).abs() > f64::from(under_way) {
+    let is_open = workload_of(evidence, trial).is_some_and(WorkloadRecord::is_open_loop);
+    let under_way = clients_of(evidence, trial);
+    if !is_open && (by_second - committed).abs() > f64::from(under_way) {
         findings.differs(format!(
             "trial {}: its seconds hold {by_second} transactions, its record {committed}, and {under_way} clients explain no more",
             trial.trial
         ));
     }
     true
+}
+
+fn workload_of<'a>(evidence: &'a Evidence, trial: &TrialRecord) -> Option<&'a WorkloadRecord> {
+    evidence.plan.workloads.iter().find(|workload| workload.label == trial.workload)
+}
+
+pub fn clients_of(evidence: &Evidence, trial: &TrialRecord) -> u32 {
+    workload_of(evidence, trial).map_or(0, |workload| workload.clients_at(&trial.point))
 }
 
 /// Those of these quantiles that a trial has, against its histogram; and how many there are.

@@ -249,6 +249,12 @@ fn quantiles_that_differ_from_the_windows_are_found() {
     assert!(found.contains("latency_out_of_range is 1, its windows say 0"), "{found}");
     let found = spoilt(&|trial| *trial.metrics.get_mut("transactions.rolled_back").unwrap() = 1.0);
     assert!(found.contains("its windows hold 1000 transactions, its record 1001"), "{found}");
+    // Those that were given up have their wait in the windows.
+    let given_up = |trial: &mut TrialRecord| {
+        trial.metrics.insert("transactions.skipped".to_owned(), 10.0);
+        *trial.metrics.get_mut("transactions.committed").unwrap() -= 10.0;
+    };
+    assert!(!spoilt(&given_up).contains("its windows hold"));
     let runs = tempfile::tempdir().unwrap();
     let run = with_windows(runs.path(), |_| {});
     run.write_windows(first_trial_with(&run), "no log at all\n").unwrap();

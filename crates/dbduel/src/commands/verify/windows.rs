@@ -3,14 +3,15 @@
 use load::Histogram;
 
 use super::Findings;
-use super::records::{QUANTILES, quantiles};
+use super::records::{QUANTILES, clients_of, quantiles};
 use analysis::latency_windows::whole;
 use record::format::{Status, TrialRecord};
 use report::Evidence;
-use trial::latency::{OUT_OF_RANGE, expected_interval_ns};
+use trial::latency::{OUT_OF_RANGE, STARVED, expected_interval_ns};
 
-/// What ended in a trial and so has a response time.
-const ENDED: [&str; 3] = ["transactions.committed", "transactions.rolled_back", "transactions.failed"];
+/// What was due in a trial: it ended, or its wait until it was given up is a lower bound of its response time.
+const DUE: [&str; 4] =
+    ["transactions.committed", "transactions.rolled_back", "transactions.failed", "transactions.skipped"];
 
 /// The quantiles of each trial out of the sum of its windows, as they are reported and as they are corrected; and
 /// nothing was lost or added in between.
@@ -23,23 +24,21 @@ pub fn against_windows(evidence: &Evidence, findings: &mut Findings) {
             continue;
         };
         (trials, windows) = (trials + 1, windows + count);
-        counts(trial, &sum, findings);
+        counts(evidence, trial, &sum, findings);
         quantiles_checked += quantiles(trial, &sum, &QUANTILES, findings);
         quantiles_checked += corrected(evidence, trial, &sum, findings);
     }
     findings.checked(format!("{quantiles_checked} quantiles of {trials} trials, from the sum of {windows} windows"));
 }
 
-fn counts(trial: &TrialRecord, sum: &Histogram, findings: &mut Findings) {
-    let ended: Option<Vec<f64>> = ENDED.iter().map(|name| trial.metrics.get(*name).copied()).collect();
-    let ended = ended.map(|counts| counts.iter().sum::<f64>());
-    if ended.is_some_and(|ended| ended != sum.count() as f64) {
-        findings.differs(format!(
-            "trial {}: its windows hold {} transactions, its record {}",
-            trial.trial,
-            sum.count(),
-            ended.unwrap_or_default()
-        ));
+fn counts(evidence: &Evidence, trial: &TrialRecord, sum: &Histogram, findings: &mut Findings) {
+    let due: Option<Vec<f64>> = DUE.iter().map(|name| trial.metrics.get(*name).copied()).collect();
+    let due = due.map_or(0.0, |counts| counts.iter().sum());
+    // A client that waited all the while has its age for a response time, and no transaction.
+    let starved = if trial.flags.iter().any(|flag| flag == STARVED) { clients_of(evidence, trial) } else { 0 };
+    let held = sum.count() as f64;
+    if due > 0.0 && !(due..=due + f64::from(starved)).contains(&held) {
+        findings.differs(format!("trial {}: its windows hold {held} transactions, its record {due}", trial.trial));
     }
     let outside = trial.metrics.get(OUT_OF_RANGE).copied();
     if outside.is_some_and(|outside| outside != sum.out_of_range.total() as f64) {
@@ -53,10 +52,8 @@ fn counts(trial: &TrialRecord, sum: &Histogram, findings: &mut Findings) {
 }
 
 fn corrected(evidence: &Evidence, trial: &TrialRecord, sum: &Histogram, findings: &mut Findings) -> usize {
-    let workload = evidence.plan.workloads.iter().find(|workload| workload.label == trial.workload);
-    let clients = workload.map(|workload| workload.clients_at(&trial.point));
-    let interval_ns =
-        clients.zip(trial.metrics.get("tps")).and_then(|(clients, tps)| expected_interval_ns(clients, *tps));
+    let tps = trial.metrics.get("tps");
+    let interval_ns = tps.and_then(|tps| expected_interval_ns(clients_of(evidence, trial), *tps));
     let Some(interval_ns) = interval_ns else { return 0 };
     let names = QUANTILES.map(|(name, quantile)| (name.replace("latency_ms", "corrected_ms"), quantile));
     let names = names.each_ref().map(|(name, quantile)| (name.as_str(), *quantile));
