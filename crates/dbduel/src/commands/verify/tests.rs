@@ -339,6 +339,19 @@ fn flags_of_the_host_and_cpu_are_those_of_the_samples() {
         trial.flags.clear();
     };
     spoil(&quiet, "host_steal_share is 0, its seconds give 0.02");
+    // 12 s in place of 8; behind the last second that was read, where events ended the trial.
+    let more = |trial: &mut TrialRecord| {
+        trial.metrics.insert("server_cpu_user_s".into(), 10.0);
+        let committed = trial.metrics["transactions.committed"];
+        trial.metrics.insert("cpu_us_per_tx".into(), 12e6 / committed);
+    };
+    spoil(&more, "the server's CPU time is 12 s, its seconds give 8 s");
+    let by_events = |trial: &mut TrialRecord| {
+        more(trial);
+        trial.metrics.insert(TrialRecord::INTERVAL.into(), 4.0);
+    };
+    let differences = of_run(&watched(runs.path(), by_events)).unwrap().differences;
+    assert!(!differences.iter().any(|line| line.contains("CPU time")), "{differences:?}");
 }
 
 #[test]
