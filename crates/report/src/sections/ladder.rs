@@ -324,3 +324,37 @@ fn stage(stage: &Stage) -> Vec<String> {
 }
 
 const STAGES_TITLE: &str = "Ladders side by side, stage by stage";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::evidence_of;
+    use analysis::durability::durability;
+    use fixtures::{PLANTED, Story, ladder_run};
+    use record::format::Purpose;
+    use record::format::crash::{CrashKind, FIRST_COMMIT};
+
+    #[test]
+    fn crashes_give_each_rung_the_time_to_its_first_commit() {
+        let titles = |evidence: &Evidence| {
+            let workload = &evidence.conclusions.workloads[0];
+            let table = table(evidence, workload, &workload.ladders[0]);
+            let cells = table.rows.iter().map(|row| row.cells.len()).collect::<Vec<_>>();
+            assert!(cells.iter().all(|cells| *cells == table.columns.len()), "{cells:?}");
+            table.columns.into_iter().map(|column| column.title).collect::<Vec<_>>()
+        };
+        let mut evidence = evidence_of(ladder_run(&Story::default(), PLANTED));
+        assert!(!titles(&evidence).contains(&"first commit s".to_owned()));
+        let purpose = Purpose::Crash { kind: CrashKind::Kill, after_ms: 1_000 };
+        let (mut plan, mut trials) = (evidence.plan.clone(), evidence.trials.all());
+        plan.trials.iter_mut().for_each(|trial| trial.purpose = purpose.clone());
+        for trial in &mut trials {
+            trial.purpose = purpose.clone();
+            trial.metrics.insert(FIRST_COMMIT.to_owned(), 0.5);
+        }
+        evidence.conclusions.durability = durability(&plan, &evidence.run, &trials);
+        assert_eq!(titles(&evidence)[DURABILITY_COLUMN..][..2], ["durability", "first commit s"]);
+        let base = evidence.conclusions.workloads[0].ladders[0].base.clone();
+        assert_eq!(first_commit(&evidence, &base), "0.500");
+    }
+}

@@ -23,7 +23,7 @@ const TIMES: &str = "Medians over the crashes, from the restart of the server: t
 
 impl Topic for Recovery {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
-        let all = &evidence.conclusions.durability;
+        let all = &named(&evidence.conclusions.durability);
         let told = all.iter().flat_map(sentences).chain(durability::pooled(all).map(larger_logs));
         let mut body: Vec<Block> = told.map(Block::para).collect();
         body.extend(Block::table(crashes(all)));
@@ -36,10 +36,20 @@ impl Topic for Recovery {
     }
 }
 
+/// Under several workloads each is named with its own.
+fn named(all: &[Durability]) -> Vec<Durability> {
+    let is_several = all.iter().any(|one| one.workload != all[0].workload);
+    let name = |one: &Durability| match is_several {
+        true => format!("{} under {}", one.contender, one.workload),
+        false => one.contender.clone(),
+    };
+    all.iter().map(|one| Durability { contender: name(one), ..one.clone() }).collect()
+}
+
 /// One sentence of each contender for the first screen.
 pub fn first(evidence: &Evidence) -> Vec<String> {
     let sentence = |one: &Durability| format!("{} {}{}", class(one), losses(one), back(one));
-    evidence.conclusions.durability.iter().map(sentence).collect()
+    named(&evidence.conclusions.durability).iter().map(sentence).collect()
 }
 
 /// `` It committed again 0.31 s after the restart (median of 30 crashes).``, behind other sentences.
@@ -245,8 +255,10 @@ fn recovery(all: &[Durability]) -> Table {
 }
 
 fn charts(evidence: &Evidence, all: &[Durability]) -> Vec<Chart> {
-    let redo: Vec<Series> = all.iter().enumerate().flat_map(|(color, one)| over_redo(color, one)).collect();
-    let pairs: Vec<Series> = all.iter().enumerate().filter_map(|(color, one)| pair(color, one)).collect();
+    // Contenders in turn, workload by workload.
+    let colored = || all.iter().enumerate().map(|(index, one)| (index % evidence.plan.contenders.len(), one));
+    let redo: Vec<Series> = colored().flat_map(|(color, one)| over_redo(color, one)).collect();
+    let pairs: Vec<Series> = colored().filter_map(|(color, one)| pair(color, one)).collect();
     let charts = [
         (
             redo,
@@ -380,6 +392,15 @@ mod tests {
             recovery,
             integrity_check: Some("CHECK TABLE".to_owned()),
         }
+    }
+
+    #[test]
+    fn several_workloads_are_told_apart() {
+        let one = of("D3", "D3", false, vec![clean(CrashKind::Kill)]);
+        let other = Durability { workload: "tpcc".to_owned(), ..one.clone() };
+        let names = |all: &[Durability]| named(all).into_iter().map(|one| one.contender).collect::<Vec<_>>();
+        assert_eq!(names(&[one.clone(), other]), ["A under ledger", "A under tpcc"]);
+        assert_eq!(names(&[one]), ["A"]);
     }
 
     #[test]
