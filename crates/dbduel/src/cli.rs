@@ -6,6 +6,7 @@
 pub mod hide_password;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -56,6 +57,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Run one experiment over many releases, or show stored runs of one question over time
     History(HistoryArgs),
+    /// Show stored and running experiments as web pages on this host, read-only
+    Serve(ServeArgs),
     /// Make and fill a workload's tables on a running server
     Prepare(WordsArgs),
     /// Run a workload against a running server and report; takes sysbench's command lines too
@@ -330,6 +333,16 @@ impl MethodArgs {
             leaves_recovery: false,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// Listen on this loopback address; port 0 takes any free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
+    pub listen: SocketAddr,
+    /// Show the runs of this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
 }
 
 #[derive(Debug, Args)]

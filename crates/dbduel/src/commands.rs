@@ -11,6 +11,7 @@ mod init;
 mod lists;
 mod run;
 mod selftest;
+mod serve;
 pub mod shell;
 mod try_out;
 mod tune;
@@ -42,6 +43,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Report(args) => report_stored(args),
         Command::Compare(args) => compare::compare(args),
         Command::History(args) => history::command(args),
+        Command::Serve(args) => serve::serve(args),
         Command::Prepare(args) => bench::command(Verb::Prepare, &args.words),
         Command::Bench(args) => bench::command(Verb::Bench, &args.words),
         Command::Pgbench(args) => bench::pgbench::command(&args.words),

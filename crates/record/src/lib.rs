@@ -13,9 +13,11 @@ pub mod point;
 pub mod quantity;
 pub mod rule;
 mod run_folder;
+mod run_summary;
 pub mod secrets;
 pub mod setting_value;
 pub mod shell;
 
 pub use self::aa_history::AaHistory;
 pub use run_folder::{RunDir, StoredTrials, expect_format};
+pub use run_summary::{RunState, RunSummary, TrialsBehind};

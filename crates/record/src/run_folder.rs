@@ -30,7 +30,7 @@ use crate::shell::shell_path;
 
 const PLAN: &str = "plan.json";
 const RUN: &str = "run.json";
-const TRIALS: &str = "trials.ndjson";
+pub(crate) const TRIALS: &str = "trials.ndjson";
 const EXPERIMENT: &str = "experiment.toml";
 const GIVEN: &str = "given.toml";
 const SERIES: &str = "series.csv";
@@ -40,7 +40,7 @@ const SETTINGS: &str = "settings.json";
 const WINDOWS: &str = "latency.hlog";
 const STACKS: &str = "stacks.folded";
 const WAITS: &str = "waits.json";
-const LOCK: &str = "lock";
+pub(crate) const LOCK: &str = "lock";
 
 /// The folder of one run.
 #[derive(Debug, Clone)]
@@ -485,7 +485,7 @@ fn sync_folder(folder: &Path) -> Result<()> {
 }
 
 /// Bytes up to and with the last line feed.
-fn whole_lines(bytes: &[u8]) -> usize {
+pub(crate) fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |index| index + 1)
 }
 

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use anyhow::Result;
+
 use super::document::{self, Table};
 use super::render::text::{self, Layout as Terminal};
 use super::sqlbench::{self, Column, Layout};
@@ -16,6 +18,16 @@ use record::format::{Point, point_text};
 const WIDTH: usize = 100;
 const UNPAIRED: &str = "These results were measured at different times, perhaps on different hosts: nothing separates a difference \
                         of the servers\nfrom one of the circumstances. So there are ratios, and no verdicts.";
+
+/// Two stored runs, by the operations of sql-bench where both have nothing else.
+pub fn of_runs(names: [&str; 2], evidence: [&Evidence; 2]) -> Result<String> {
+    if !evidence.iter().all(|one| one.plan.is_all_passes()) {
+        return Ok(runs(names, evidence));
+    }
+    let both: Vec<Column> = evidence.iter().flat_map(|one| sqlbench::columns(one)).collect();
+    sqlbench::expect_to_fit(&both)?;
+    Ok(columns(&both, &Layout::default()))
+}
 
 /// Two stored runs, each under the name it was asked for by. The first one is the baseline.
 pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {

@@ -1,9 +1,12 @@
 //! `dbduel history show`: the ratios of stored runs over time, and the runs at which they took a new level.
 
+use std::path::Path;
+
 use anyhow::Result;
 
-use analysis::history::{Apart, Change, Condition, Entry, History, Series as Timeline};
+use analysis::history::{Apart, Change, Condition, Entry, History, Series as Timeline, StoredRun};
 
+use super::Evidence;
 use super::document::{
     Axis, Block, Chart, Column, Document, Dot, Key, Plane, Plot, RowKind, Scale, Section, Series, Style, Table, Text,
 };
@@ -11,9 +14,36 @@ use super::page::packed;
 use super::render::{html, markdown, text};
 pub use super::wording::count;
 use super::wording::{self, joined};
+use record::RunDir;
 
 /// Formats by name.
 pub const FORMATS: [&str; 4] = ["text", "html", "markdown", "json"];
+
+/// The stored runs of one experiment.
+pub struct OfRuns {
+    /// None where no run of that name is stored.
+    pub history: Option<History>,
+    /// Runs that cannot be read, each with the reason.
+    pub left_out: Vec<String>,
+}
+
+/// Reads the runs of one name under a folder.
+pub fn of_runs(runs: &Path, name: &str) -> Result<OfRuns> {
+    let ours = RunDir::all(runs)?.into_iter().filter(|run| run.plan().is_ok_and(|plan| plan.name == name));
+    let (mut gathered, mut left_out) = (Vec::new(), Vec::new());
+    for run in ours {
+        match Evidence::gather(&run) {
+            Ok(evidence) => gathered.push((run.name(), evidence)),
+            Err(error) => left_out.push(format!("{} is left out: {error:#}", run.name())),
+        }
+    }
+    let stored = |(name, evidence)| {
+        let Evidence { plan, run, conclusions, .. }: &Evidence = evidence;
+        StoredRun { name, plan, run, conclusions }
+    };
+    let stored: Vec<StoredRun<'_>> = gathered.iter().map(|(name, evidence)| stored((name, evidence))).collect();
+    Ok(OfRuns { history: analysis::history::history(&stored, Default::default()), left_out })
+}
 
 /// A history in one of [`FORMATS`].
 pub fn write(history: &History, format: &str, width: usize, color: bool) -> Result<String> {

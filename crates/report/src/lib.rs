@@ -173,6 +173,16 @@ fn rendered(report: &dyn Report, evidence: &Evidence, options: &Options) -> Resu
     Ok(if options.color && report.has_colors() { text } else { visible(&text).into_owned() })
 }
 
+/// The style sheet of pages.
+pub fn page_style() -> &'static str {
+    render::html::STYLE
+}
+
+/// What stands inside the one script element of a page that a browser runs: a policy can allow it by its hash.
+pub fn inline_script() -> String {
+    format!("\n{}", render::html::SCRIPT)
+}
+
 /// The report of that name; the error lists those there are.
 pub fn find(format: &str) -> Result<&'static dyn Report> {
     let found = REPORTS.iter().find(|report| report.name() == format);

@@ -6,6 +6,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use base64::Engine as _;
@@ -55,8 +56,13 @@ impl Page {
         std::fs::write(&file, html)?;
         self.resize(width, height)?;
         self.show_on(media)?;
+        self.visit(&format!("file://{}", file.display()))
+    }
+
+    /// Goes to an address, and forgets what the page before reported.
+    pub fn visit(&mut self, address: &str) -> Result<()> {
         self.events.clear();
-        self.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }))?;
+        self.call("Page.navigate", json!({ "url": address }))?;
         while self.events_of("Page.loadEventFired").next().is_none() {
             self.receive()?;
         }
@@ -154,6 +160,19 @@ impl Page {
             bail!("{expression}: {}", answer["exceptionDetails"]);
         }
         Ok(answer["result"]["value"].clone())
+    }
+
+    /// Waits until a JavaScript expression is true, for at most ten seconds. It has no value while a page is left.
+    pub fn wait_for(&mut self, expression: &str) -> Result<()> {
+        const STEP: Duration = Duration::from_millis(50);
+        const STEPS: u32 = 200;
+        for _ in 0..STEPS {
+            if self.value(expression).is_ok_and(|value| value == true) {
+                return Ok(());
+            }
+            std::thread::sleep(STEP);
+        }
+        bail!("{expression} does not become true: {:?}", self.complaints())
     }
 
     /// The list that a JavaScript expression gives, as texts.

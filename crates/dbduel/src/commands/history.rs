@@ -12,12 +12,10 @@ use super::run::{failed, run_to_end};
 use super::{Failure, first_screen, note, print};
 use crate::KNOWN;
 use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, MethodArgs, RunArgs, exit};
-use analysis::history::{StoredRun, history};
 use campaign::ActiveRun;
 use campaign::planning::plan_experiment;
 use experiment::{Experiment, shell_path};
 use record::RunDir;
-use report::Evidence;
 
 pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
     match &args.action {
@@ -62,16 +60,13 @@ fn run_args(file: Option<&Path>, runs: &Path, method: &MethodArgs) -> RunArgs {
 
 /// Runs of one name; of the last run's, where none is given.
 fn show(args: &HistoryShowArgs) -> Result<u8, Failure> {
-    let runs = RunDir::all(&args.runs)?;
-    let name_of = |run: &RunDir| run.plan().map(|plan| plan.name);
     let name = match &args.name {
         Some(name) => name.clone(),
-        None => name_of(&RunDir::open(&args.runs, "last")?)?,
+        None => RunDir::open(&args.runs, "last")?.plan()?.name,
     };
-    let ours = runs.iter().filter(|run| name_of(run).is_ok_and(|other| other == name));
-    let gathered: Vec<(String, Evidence)> = ours.filter_map(gathered).collect();
-    let stored: Vec<StoredRun<'_>> = gathered.iter().map(|(name, evidence)| stored(name, evidence)).collect();
-    let Some(history) = history(&stored, Default::default()) else {
+    let found = report::history::of_runs(&args.runs, &name)?;
+    found.left_out.iter().for_each(|line| note(line));
+    let Some(history) = found.history else {
         return Err(Failure::usage(anyhow!(
             "no run of `{name}` is stored under `{}`\n  next: `dbduel list runs --runs {}` lists those that are there",
             args.runs.display(),
@@ -86,20 +81,4 @@ fn show(args: &HistoryShowArgs) -> Result<u8, Failure> {
         None => print(&text)?,
     }
     Ok(exit::DONE)
-}
-
-fn stored<'a>(name: &'a str, evidence: &'a Evidence) -> StoredRun<'a> {
-    let Evidence { plan, run, conclusions, .. } = evidence;
-    StoredRun { name, plan, run, conclusions }
-}
-
-/// What cannot be read is said, and the others are shown.
-fn gathered(run: &RunDir) -> Option<(String, Evidence)> {
-    match Evidence::gather(run) {
-        Ok(evidence) => Some((run.name(), evidence)),
-        Err(error) => {
-            note(&format!("{} is left out: {error:#}", run.name()));
-            None
-        }
-    }
 }

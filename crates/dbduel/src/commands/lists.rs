@@ -90,25 +90,15 @@ fn in_words(row: &Value) -> Value {
 
 /// A stored run in one line; one that cannot be read is listed all the same.
 fn run(run: &RunDir) -> Value {
-    let read = || -> Result<Value> {
-        let (plan, trials) = (run.plan()?, run.trials()?);
-        let record = run.run_record().ok();
-        let ended = record.as_ref().and_then(|record| record.ended_by.clone());
-        let contenders: Vec<&str> = plan.contenders.iter().map(|one| one.name.as_str()).collect();
-        Ok(json!({
-            "run": run.name(),
-            "started": record.as_ref().map(|record| record.started_at.clone()).unwrap_or_default(),
-            "ended": ended.unwrap_or_else(|| "not ended".to_owned()),
-            "trials": format!("{} of {}", trials.measured().len(), plan.trials.len()),
-            "contenders": contenders.join(", "),
-            "labels": record.map(|record| record.labels).unwrap_or_default(),
-        }))
+    let one = run.summary();
+    let ended = match (one.damage, one.ended_by) {
+        (Some(damage), _) => format!("cannot be read: {damage}"),
+        (None, why) => why.unwrap_or_else(|| "not ended".to_owned()),
     };
-    read().unwrap_or_else(|error| {
-        let cause = format!("{error:#}");
-        let (started, trials, contenders) = ("", "", "");
-        let ended = format!("cannot be read: {}", cause.lines().next().unwrap_or_default());
-        json!({ "run": run.name(), "started": started, "ended": ended, "trials": trials, "contenders": contenders, "labels": {} })
+    let trials = if one.name.is_empty() { String::new() } else { format!("{} of {}", one.trials, one.planned) };
+    json!({
+        "run": one.run, "started": one.started, "ended": ended, "trials": trials, "contenders": one.contenders.join(", "),
+        "labels": one.labels,
     })
 }
 

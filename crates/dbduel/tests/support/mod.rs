@@ -226,6 +226,13 @@ impl RunningServer {
         }
     }
 
+    /// The first line of stdout, as soon as it is there.
+    pub fn first_line(&mut self) -> String {
+        let stdout = self.child.stdout.as_mut().unwrap();
+        let bytes = stdout.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n').collect();
+        String::from_utf8(bytes).unwrap()
+    }
+
     pub fn end(self) -> Output {
         self.child.wait_with_output().unwrap()
     }

@@ -10,6 +10,7 @@ mod own_sql;
 mod recovery;
 mod run;
 mod rungs;
+mod serve;
 #[path = "../support/mod.rs"]
 mod support;
 mod targets;
