@@ -14,6 +14,7 @@ mod certificates;
 mod client_cost;
 mod client_programs;
 mod conform;
+mod conform_bisect;
 mod conform_history;
 mod conform_lua;
 mod conform_pgbench;
@@ -69,6 +70,8 @@ enum Task {
     ConformPgbench(conform_pgbench::ConformPgbench),
     /// Compare the changes that `history` finds in series of ratios with those of Apache Otava
     ConformHistory(conform_history::ConformHistory),
+    /// Plant a slow build among sixteen, and have `dbduel history bisect` name it
+    ConformBisect(conform_bisect::ConformBisect),
     /// Kill servers and crash their file systems, and compare the commits that survive with what engines document
     ConformRecovery(conform_recovery::ConformRecovery),
     /// Compare what the scripts of sysbench do here with what they do with sysbench itself
@@ -133,6 +136,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::ConformPgbench(options) => conform_pgbench::run(&options, root),
         Task::ConformHistory(options) => conform_history::run(&options),
+        Task::ConformBisect(options) => conform_bisect::run(&options, root),
         Task::ConformRecovery(options) => conform_recovery::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),

@@ -2,7 +2,7 @@
 // Draws what the events of a run tell. Every text is put in as text, never as markup.
 
 const place = document.getElementById("live");
-const WIDTH = 560, HEIGHT = 220, LEFT = 62, RIGHT = 12, TOP = 12, BOTTOM = 30;
+const WIDTH = 560, HEIGHT = 220, LEFT = 62, RIGHT = 12, TOP = 12, BOTTOM = 42;
 let told, drawn;
 
 function empty() {
@@ -46,9 +46,9 @@ function frame(label, xTitle, [x0, x1], [y0, y1]) {
     svg.append(shape("text", { x: LEFT - 8, y: y(value) + 4, "text-anchor": "end" }, figures(value)));
   }
   for (const value of ticks(x0, x1, 6)) {
-    svg.append(shape("text", { x: x(value), y: HEIGHT - 10, "text-anchor": "middle" }, figures(value)));
+    svg.append(shape("text", { x: x(value), y: HEIGHT - 24, "text-anchor": "middle" }, figures(value)));
   }
-  svg.append(shape("text", { x: WIDTH - RIGHT, y: HEIGHT - BOTTOM - 6, "text-anchor": "end" }, xTitle));
+  svg.append(shape("text", { x: WIDTH - RIGHT, y: HEIGHT - 6, "text-anchor": "end" }, xTitle));
   return { svg, x, y };
 }
 
@@ -66,16 +66,21 @@ const minutes = (time) => (Date.parse(time) - told.begun) / 60000;
 // Curves of a figure of every trial of a workload, by contender, over the time of the run.
 function curve(workload, title, points) {
   const trials = told.trials.filter((trial) => trial.workload === workload && trial.ok && !trial.probe);
-  const lines = told.plan.contenders.map((name, color) => {
-    return { name, color, parts: trials.filter((trial) => trial.contender === name).map(points) };
-  });
+  // A line for each contender at each load level.
+  const levels = [...new Set(trials.map((trial) => trial.point))];
+  const lines = told.plan.contenders.flatMap((name, color) => levels.map((level) => {
+    const ours = trials.filter((trial) => trial.contender === name && trial.point === level);
+    return { name: levels.length > 1 ? `${name} at ${level}` : name, color, parts: ours.map(points) };
+  }));
   const all = lines.flatMap((line) => line.parts.flat());
   if (!all.length) return null;
   const x1 = Math.max(...all.map((one) => one[0]), 0.1), y1 = Math.max(...all.map((one) => one[1])) * 1.05;
   const { svg, x, y } = frame(title, "minutes", [0, x1], [0, y1]);
   for (const { color, parts } of lines) {
-    const means = parts.filter((part) => part.length);
-    for (const part of means) {
+    const drawn = parts.filter((part) => part.length);
+    const middles = drawn.map((part) => part.reduce(([a, b], [c, d]) => [a + c / part.length, b + d / part.length], [0, 0]));
+    svg.append(shape("polyline", { class: `through k${color % 6}`, points: middles.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") }));
+    for (const part of drawn) {
       if (part.length > 1) svg.append(shape("polyline", { class: `curve k${color % 6}`, points: part.map(([a, b]) => `${x(a)},${y(b)}`).join(" ") }));
       else svg.append(shape("circle", { class: `dot k${color % 6}`, cx: x(part[0][0]), cy: y(part[0][1]), r: 3.5 }));
     }

@@ -77,7 +77,7 @@ fn runs_are_listed_reported_compared_and_followed_over_time() {
     );
     assert_eq!(page.value("document.querySelectorAll('img').length").unwrap(), 0);
     expect_clean(&page, &served.address);
-    page.value("const box = document.getElementById('search'); box.value = '2031-05-05'; box.form.submit()").unwrap();
+    page.value("const box = document.getElementById('search'); box.value = '20310505'; box.form.submit()").unwrap();
     page.wait_for("location.search !== '' && document.querySelectorAll('tbody tr').length === 1").unwrap();
 
     page.visit(&format!("{}/report?run=first-20310504T101500Z", served.address)).unwrap();
