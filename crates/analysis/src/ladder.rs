@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stats::{Basis, Judge, Rule};
+use stats::{Basis, ChangePointRules, Judge, Rule, level_changes};
 
 use super::comparison::Scope;
 use super::findings::when;
 use super::index::Index;
 use super::named::named;
 use super::{Caveat, Comparison, Conditions, Facts, Finding, FindingKind, Verdict, json};
-use record::format::ladder::{ChangeRecord, DropRecord, LadderRecord};
+use record::format::ladder::{ChangeKind, ChangeRecord, DropRecord, LadderRecord};
 use record::format::{DecisionRecord, PlanRecord, Point};
 use record::rule::point_rule;
 
@@ -36,6 +36,9 @@ pub struct Ladder {
     pub safe_top: Option<String>,
     /// The highest rung that was measured.
     pub top: String,
+    /// Rungs at which the level changed, where each rung is another release; absent of any other ladder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub levels: Option<Vec<LevelChange>>,
     /// What each step is worth where all others are there already.
     #[serde(rename = "ablation")]
     pub interactions: Vec<Interaction>,
@@ -69,6 +72,20 @@ impl Rung {
     pub fn is_shown(&self) -> bool {
         self.gain.is_some_and(|gain| gain.is_shown())
     }
+}
+
+/// A rung from which on the releases have another level than those below it.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct LevelChange {
+    /// The first of the new level.
+    pub contender: String,
+    /// The last of the old one.
+    pub below: String,
+    /// Of the permutation test within blocks.
+    pub p: f64,
+    /// Geometric means of the levels' ratios to the base. Above 1 is better.
+    pub before: f64,
+    pub after: f64,
 }
 
 /// A ratio of two rungs: the mean of the logarithms of all blocks, and the interval of the rule.
@@ -219,6 +236,7 @@ fn ladder(climb: &Climb, record: &LadderRecord) -> Ladder {
         product: product(&rungs),
         safe_gain: safe_gain(climb, &rungs),
         interactions: interactions(climb, record, &rungs),
+        levels: is_of_releases(record).then(|| levels(climb, record)),
         base_class,
         rungs,
         top,
@@ -245,6 +263,38 @@ fn rung(climb: &Climb, record: &LadderRecord, contender: &str) -> Rung {
         refused,
         step,
     }
+}
+
+/// Every rung is another release and nothing else.
+fn is_of_releases(record: &LadderRecord) -> bool {
+    let is_release = |changes: &[ChangeRecord]| matches!(changes, [change] if change.kind == ChangeKind::Engine);
+    !record.rungs.is_empty() && record.rungs.iter().all(|rung| is_release(&rung.changes))
+}
+
+/// Changes of level along the releases that were measured, over the blocks that all of them have.
+fn levels(climb: &Climb, record: &LadderRecord) -> Vec<LevelChange> {
+    let rungs = record.rungs.iter().map(|rung| rung.contender.as_str());
+    let measured: Vec<&str> = rungs.filter(|rung| climb.refusal(rung).is_none()).collect();
+    let over_base: Vec<_> = measured.iter().map(|rung| logarithms(&climb.compare(&record.base, rung, 1))).collect();
+    // The base is one of the places: nothing over itself.
+    let block = |number: &u32| [0.0].into_iter().chain(over_base.iter().map(|one| one[number])).collect();
+    let blocks: Vec<Vec<f64>> = common_blocks(&over_base).iter().map(block).collect();
+    let changes = level_changes(&blocks, ChangePointRules::default());
+    let places: Vec<&str> = [record.base.as_str()].into_iter().chain(measured).collect();
+    let ends: Vec<usize> =
+        [0].into_iter().chain(changes.iter().map(|change| change.at)).chain([places.len()]).collect();
+    let level = |from: usize, to: usize| {
+        let values = blocks.iter().flat_map(|block| &block[from..to]);
+        (values.sum::<f64>() / (blocks.len() * (to - from)) as f64).exp()
+    };
+    let change = |(index, change): (usize, &stats::ChangePoint)| LevelChange {
+        contender: places[change.at].to_owned(),
+        below: places[change.at - 1].to_owned(),
+        p: change.p,
+        before: level(ends[index], change.at),
+        after: level(change.at, ends[index + 2]),
+    };
+    changes.iter().enumerate().map(change).collect()
 }
 
 /// On the same blocks it is the whole gain: the logarithms add up (method, section 6).

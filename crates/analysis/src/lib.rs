@@ -57,7 +57,7 @@ use headroom::{Doubled, HeadroomCheck};
 pub use host::{Watched, watched};
 use index::Index;
 use ladder::Climb;
-pub use ladder::{Gain, Interaction, Ladder, Rung, Stage, StageKind};
+pub use ladder::{Gain, Interaction, Ladder, LevelChange, Rung, Stage, StageKind};
 pub use missing::Missing;
 use named::named;
 pub use operations::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, PartKind, Parts, ResultsDiffer};

@@ -37,6 +37,45 @@ fn the_gains_of_all_steps_multiply_to_the_whole() {
     assert!((ladder.product.unwrap() / whole.ratio - 1.0).abs() < 1e-12);
 }
 
+/// The same run, with releases for rungs.
+fn of_releases(mut stored: StoredRun) -> StoredRun {
+    let changes = stored.plan.ladders[0].rungs.iter_mut().flat_map(|rung| &mut rung.changes);
+    changes.for_each(|change| change.kind = ChangeKind::Engine);
+    stored
+}
+
+#[test]
+fn releases_that_changed_the_level_are_named_with_the_levels() {
+    let ladder = ladder_of(&of_releases(run_with(PLANTED)));
+    let levels = ladder.levels.clone().unwrap();
+    let names: Vec<_> = levels.iter().map(|one| (one.below.as_str(), one.contender.as_str())).collect();
+    assert_eq!(names, [(BASELINE, "pool"), (LOG, FLUSH)]);
+    for (found, truth) in
+        [(levels[0].before, 1.0), (levels[0].after, 1.4), (levels[1].before, 1.4), (levels[1].after, 2.8)]
+    {
+        assert!((found / truth - 1.0).abs() < 0.05, "{found} for {truth}");
+    }
+    assert!(levels.iter().all(|one| one.p <= 0.01));
+}
+
+#[test]
+fn a_release_without_measurements_leaves_the_others_their_levels() {
+    let mut stored = of_releases(run_with(PLANTED));
+    stored.run.decisions.push(record::format::DecisionRecord::refused(LOG, "no such release".into()));
+    stored.plan.trials.retain(|trial| trial.contender != LOG);
+    stored.trials.retain(|trial| trial.contender != LOG);
+    let levels = ladder_of(&stored).levels.unwrap();
+    let names: Vec<_> = levels.iter().map(|one| (one.below.as_str(), one.contender.as_str())).collect();
+    assert_eq!(names, [(BASELINE, "pool"), ("pool", FLUSH)]);
+}
+
+#[test]
+fn levels_are_of_releases_only() {
+    assert_eq!(ladder_of(&run_with(PLANTED)).levels, None);
+    let flat = Gains { alone: 1.0, together: 1.0, flush: 1.0 };
+    assert_eq!(ladder_of(&of_releases(run_with(flat))).levels, Some(Vec::new()));
+}
+
 #[test]
 fn a_step_that_lowers_the_promise_is_a_trade_outside_the_safe_gain() {
     let ladder = ladder_of(&run_with(INDEPENDENT));

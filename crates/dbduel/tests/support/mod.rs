@@ -6,7 +6,7 @@
 #![allow(dead_code, reason = "each file of tests uses its part of it")]
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -226,11 +226,11 @@ impl RunningServer {
         }
     }
 
-    /// The first line of stdout, as soon as it is there.
+    /// The first line of stdout, as soon as it is there; what follows is not kept.
     pub fn first_line(&mut self) -> String {
-        let stdout = self.child.stdout.as_mut().unwrap();
-        let bytes = stdout.bytes().map(Result::unwrap).take_while(|byte| *byte != b'\n').collect();
-        String::from_utf8(bytes).unwrap()
+        let mut line = String::new();
+        BufReader::new(self.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        line.trim_end().to_owned()
     }
 
     pub fn end(self) -> Output {

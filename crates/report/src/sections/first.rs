@@ -55,7 +55,9 @@ fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
     if let Some(ladder) = workload.ladders.first() {
         let duel = workload.duels.iter().find(|duel| !workload.is_rung(&duel.candidate));
         let top = workload.duels.iter().find(|duel| duel.candidate == ladder.top);
-        let sentences = ladder::whole(ladder).into_iter().chain(top.and_then(|top| verdict::durability(evidence, top)));
+        let levels = ladder::levels(ladder).into_iter();
+        let sentences =
+            levels.chain(ladder::whole(ladder)).chain(top.and_then(|top| verdict::durability(evidence, top)));
         let steps = Block::Judgement { tone: Tone::Same, sentences: sentences.map(Text::from).collect() };
         return std::iter::once(steps).chain(duel.map(verdict)).collect();
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use analysis::{Caveat, Gain, Interaction, Ladder, Rung, Stage, StageKind, WorkloadConclusions};
+use analysis::{Caveat, Gain, Interaction, Ladder, LevelChange, Rung, Stage, StageKind, WorkloadConclusions};
 use record::format::ladder::ChangeRecord;
 
 use super::{Topic, by_workload, stopped, waterfall};
@@ -185,11 +185,28 @@ fn sentences(workload: &WorkloadConclusions, ladder: &Ladder) -> Vec<String> {
         Some(format!("`{}` was not measured: {}", rung.contender, one_line(rung.refused.as_ref()?)))
     });
     let mut lines: Vec<String> = missing.collect();
+    lines.extend(levels(ladder));
     lines.extend(whole(ladder));
     lines.extend(product(ladder));
     lines.extend(trades(ladder));
     lines.extend(caveats(workload, ladder));
     lines
+}
+
+/// The releases that changed the level; nothing of a ladder of settings.
+pub fn levels(ladder: &Ladder) -> Vec<String> {
+    let Some(changes) = &ladder.levels else { return Vec::new() };
+    if changes.is_empty() {
+        let text = format!("No release up to `{}` is shown to have changed the level.", ladder.top);
+        return vec![text];
+    }
+    let line = |change: &LevelChange| {
+        let word = if change.after < change.before { "falls" } else { "rises" };
+        let (before, after) = (ratio_text(change.before), ratio_text(change.after));
+        let (at, base) = (&change.contender, &ladder.base);
+        format!("At `{at}` the level {word} from {before}x to {after}x of `{base}` (p {:.3}).", change.p)
+    };
+    changes.iter().map(line).collect()
 }
 
 /// What all steps come to, and what is left without those that lower durability.
@@ -260,8 +277,12 @@ fn about(ladder: &Ladder) -> String {
         (Some(least), Some(most)) => format!("{least} to {most} blocks"),
         _ => "no block".to_owned(),
     };
+    let levels = match ladder.levels {
+        Some(_) => "; changes of level by a permutation test within blocks, p at most 0.01",
+        None => "",
+    };
     format!(
-        "Gains are means over {blocks}; the intervals of all steps hold together; one marked t is a plain t interval, which allows no verdict"
+        "Gains are means over {blocks}; the intervals of all steps hold together; one marked t is a plain t interval, which allows no verdict{levels}"
     )
 }
 
