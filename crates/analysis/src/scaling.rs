@@ -69,6 +69,12 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// An interval wider than a factor of ten says nothing about the value inside it.
+    pub fn is_determined(&self) -> bool {
+        const WIDEST: f64 = 10.0;
+        self.bounds.is_none_or(|(low, high)| low > 0.0 && high <= WIDEST * low)
+    }
+
     fn over(self, divisor: f64) -> Estimate {
         let bounds = self.bounds.map(|(low, high)| (low / divisor, high / divisor));
         Estimate { value: self.value / divisor, bounds }

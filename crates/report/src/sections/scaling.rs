@@ -76,7 +76,8 @@ fn row(scaling: &Scaling, step: &Step) -> Vec<String> {
     let best = || step.clients.iter().map(u64::to_string).collect::<Vec<_>>().join(" or ");
     let clients = scaling.searched.then(best);
     let speed_up = step.speed_up.as_ref().map_or("-".to_owned(), |estimate| with_bounds(estimate, number));
-    let efficiency = step.efficiency.map_or("-".to_owned(), |estimate| percent(estimate.value));
+    let efficiency = step.efficiency.filter(Estimate::is_determined);
+    let efficiency = efficiency.map_or("-".to_owned(), |estimate| percent(estimate.value));
     let ratio = step.ratio.as_ref().map_or("-".to_owned(), |(estimate, basis)| {
         let mark = if *basis == stats::Basis::Plain { " t" } else { "" };
         with_bounds(estimate, ratio_text) + mark
@@ -116,8 +117,10 @@ fn with_half_width(summary: &Summary, text: impl Fn(f64) -> String) -> String {
     }
 }
 
+/// `2.4 (2.3–2.5)`, or `not determined (0.2–3.5)`.
 fn with_bounds(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {
     match estimate.bounds {
+        Some((low, high)) if !estimate.is_determined() => format!("not determined ({}–{})", text(low), text(high)),
         Some((low, high)) => format!("{} ({}–{})", text(estimate.value), text(low), text(high)),
         None => text(estimate.value),
     }
@@ -207,6 +210,16 @@ pub fn why(refusal: &UslRefusal, scaling: &Scaling) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_wider_than_a_factor_of_ten_leaves_its_value_undetermined() {
+        let shown = |low, high| with_bounds(&Estimate { value: 1.5, bounds: Some((low, high)) }, number);
+        assert_eq!(shown(0.5, 4.9), "1.50 (0.500–4.90)");
+        assert_eq!(shown(0.2, 3.5), "not determined (0.200–3.50)");
+        // An interval of differences may reach below nothing.
+        assert_eq!(shown(-0.2, 3.5), "not determined (-0.200–3.50)");
+        assert_eq!(with_bounds(&Estimate { value: 1.5, bounds: None }, number), "1.50");
+    }
 
     #[test]
     fn every_refusal_says_what_is_missing() {
