@@ -20,4 +20,4 @@ pub mod shell;
 
 pub use self::aa_history::AaHistory;
 pub use run_folder::{RunDir, StoredTrials, expect_format};
-pub use run_summary::{RunState, RunSummary, TrialsBehind};
+pub use run_summary::{RunState, RunSummary, TrialCursor};

@@ -1,7 +1,7 @@
 //! A stored run in one line, and what a run gains while another process works on it. Nothing here writes or locks.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::RunDir;
 use crate::format::TrialRecord;
-use crate::plain_file::STORED_BYTES_MAX;
+use crate::plain_file::{self, STORED_BYTES_MAX};
 use crate::run_folder::{LOCK, TRIALS, whole_lines};
 
 /// What becomes of a run, as far as its folder and the locks of this host show it.
@@ -68,7 +68,7 @@ impl RunSummary {
 
 /// How far the trials of a run were read.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct TrialsBehind {
+pub struct TrialCursor {
     bytes: u64,
 }
 
@@ -121,9 +121,9 @@ impl RunDir {
     }
 
     /// Trials that were stored since the last call. A line that is being written is read when it is whole.
-    pub fn trials_behind(&self, read: &mut TrialsBehind) -> Result<Vec<TrialRecord>> {
+    pub fn new_trials(&self, read: &mut TrialCursor) -> Result<Vec<TrialRecord>> {
         let path = self.path().join(TRIALS);
-        let mut file = match File::open(&path) {
+        let mut file = match plain_file::open(OpenOptions::new().read(true), &path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error).context(format!("cannot read `{}`", path.display())),

@@ -20,7 +20,7 @@ use record::RunDir;
 pub const FORMATS: [&str; 4] = ["text", "html", "markdown", "json"];
 
 /// The stored runs of one experiment.
-pub struct OfRuns {
+pub struct StoredHistory {
     /// None where no run of that name is stored.
     pub history: Option<History>,
     /// Runs that cannot be read, each with the reason.
@@ -28,7 +28,7 @@ pub struct OfRuns {
 }
 
 /// Reads the runs of one name under a folder.
-pub fn of_runs(runs: &Path, name: &str) -> Result<OfRuns> {
+pub fn of_runs(runs: &Path, name: &str) -> Result<StoredHistory> {
     let ours = RunDir::all(runs)?.into_iter().filter(|run| run.plan().is_ok_and(|plan| plan.name == name));
     let (mut gathered, mut left_out) = (Vec::new(), Vec::new());
     for run in ours {
@@ -42,7 +42,7 @@ pub fn of_runs(runs: &Path, name: &str) -> Result<OfRuns> {
         StoredRun { name, plan, run, conclusions }
     };
     let stored: Vec<StoredRun<'_>> = gathered.iter().map(|(name, evidence)| stored((name, evidence))).collect();
-    Ok(OfRuns { history: analysis::history::history(&stored, Default::default()), left_out })
+    Ok(StoredHistory { history: analysis::history::history(&stored, Default::default()), left_out })
 }
 
 /// A history in one of [`FORMATS`].

@@ -10,7 +10,6 @@ mod live;
 mod pages;
 mod routes;
 
-use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,8 +72,7 @@ impl Server {
         while !interrupted.load(Ordering::Relaxed) {
             match self.listener.accept() {
                 Ok((stream, _)) => self.answer(stream, interrupted),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(INTERRUPTION_POLL),
-                // A peer that is gone again, or no file left for it: the next one may do better.
+                // Nobody is there, the peer is gone again, or no file is left for it: the next one may do better.
                 Err(_) => std::thread::sleep(INTERRUPTION_POLL),
             }
         }

@@ -1,12 +1,12 @@
 "use strict";
-// Draws what the events of a run tell. Every text is put in as text, never as markup.
+// Draws a run from its events. Every text is put in as text, never as markup.
 
 const place = document.getElementById("live");
 const WIDTH = 560, HEIGHT = 220, LEFT = 62, RIGHT = 12, TOP = 12, BOTTOM = 42;
-let told, drawn;
+let seen, drawn;
 
 function empty() {
-  told = { plan: null, trials: [], intervals: [], begun: null };
+  seen = { plan: null, trials: [], intervals: [], begun: null };
 }
 
 function element(name, attributes = {}, text) {
@@ -61,14 +61,14 @@ function figure(title, alt, chart, keys) {
   return made;
 }
 
-const minutes = (time) => (Date.parse(time) - told.begun) / 60000;
+const minutes = (time) => (Date.parse(time) - seen.begun) / 60000;
 
 // Curves of a figure of every trial of a workload, by contender, over the time of the run.
 function curve(workload, title, points) {
-  const trials = told.trials.filter((trial) => trial.workload === workload && trial.ok && !trial.probe);
+  const trials = seen.trials.filter((trial) => trial.workload === workload && trial.ok && !trial.probe);
   // A line for each contender at each load level.
   const levels = [...new Set(trials.map((trial) => trial.point))];
-  const lines = told.plan.contenders.flatMap((name, color) => levels.map((level) => {
+  const lines = seen.plan.contenders.flatMap((name, color) => levels.map((level) => {
     const ours = trials.filter((trial) => trial.contender === name && trial.point === level);
     return { name: levels.length > 1 ? `${name} at ${level}` : name, color, parts: ours.map(points) };
   }));
@@ -86,19 +86,19 @@ function curve(workload, title, points) {
     }
   }
   const last = lines.filter((line) => line.parts.flat().length).map((line) => `${line.name} ${figures(line.parts.flat().at(-1)[1])}`);
-  return figure(title, `Last: ${last.join("; ")}`, svg, told.plan.contenders.map((name, color) => [name, color]));
+  return figure(title, `Last: ${last.join("; ")}`, svg, seen.plan.contenders.map((name, color) => [name, color]));
 }
 
 // The interval of every candidate, block by block.
 function narrowing(workload) {
-  const all = told.intervals.filter((one) => one.workload === workload && one.ratio !== null);
+  const all = seen.intervals.filter((one) => one.workload === workload && one.ratio !== null);
   if (!all.length) return null;
   const values = all.flatMap((one) => [one.ratio, one.low ?? one.ratio, one.high ?? one.ratio]).concat(1);
   const span = [Math.min(...values), Math.max(...values)], room = (span[1] - span[0] || 0.1) * 0.08;
   const blocks = Math.max(...all.map((one) => one.block));
   const { svg, x, y } = frame("Ratio and its interval, block by block", "blocks", [0, blocks + 1], [span[0] - room, span[1] + room]);
   svg.append(shape("line", { class: "one", x1: LEFT, x2: WIDTH - RIGHT, y1: y(1), y2: y(1) }));
-  const candidates = told.plan.contenders.map((name, color) => [name, color]).filter(([name]) => all.some((one) => one.candidate === name));
+  const candidates = seen.plan.contenders.map((name, color) => [name, color]).filter(([name]) => all.some((one) => one.candidate === name));
   candidates.forEach(([name, color], place) => {
     const aside = (place - (candidates.length - 1) / 2) * 7;
     for (const one of all.filter((one) => one.candidate === name)) {
@@ -129,9 +129,9 @@ const single = (key) => (trial) => (trial[key] === null ? [] : [[middle(trial), 
 
 function draw() {
   drawn = null;
-  if (!told.plan) return;
+  if (!seen.plan) return;
   const list = document.getElementById("workloads");
-  const parts = told.plan.workloads.flatMap((workload) => {
+  const parts = seen.plan.workloads.flatMap((workload) => {
     const charts = [
       narrowing(workload),
       curve(workload, "Transactions a second", bySecond),
@@ -143,13 +143,13 @@ function draw() {
     return charts.length ? [element("h2", {}, workload), grid] : [];
   });
   list.replaceChildren(...parts);
-  const flagged = told.trials.filter((trial) => trial.flags.length), failed = told.trials.filter((trial) => !trial.ok);
+  const flagged = seen.trials.filter((trial) => trial.flags.length), failed = seen.trials.filter((trial) => !trial.ok);
   const names = [...new Set(flagged.flatMap((trial) => trial.flags))];
   const lines = [];
   if (failed.length) lines.push(`failed trials: ${failed.map((trial) => trial.trial).join(", ")}`);
   if (flagged.length) lines.push(`flagged trials: ${flagged.length} (${names.join(", ")})`);
   document.getElementById("flags").textContent = lines.join("; ");
-  document.getElementById("report").hidden = told.trials.length === 0;
+  document.getElementById("report").hidden = seen.trials.length === 0;
 }
 
 // Many events at once, as at the start, are drawn once. A page in the background is drawn as well.
@@ -160,25 +160,25 @@ function soon() {
 empty();
 const events = new EventSource(`/events?run=${encodeURIComponent(place.dataset.run)}`);
 const on = (name, take) => events.addEventListener(name, (event) => { take(JSON.parse(event.data)); soon(); });
-const say = (text) => { document.getElementById("state").textContent = text; };
+const showState = (text) => { document.getElementById("state").textContent = text; };
 
 // Also what a connection that was lost begins with.
-on("plan", (plan) => { empty(); told.plan = plan; });
+on("plan", (plan) => { empty(); seen.plan = plan; });
 on("trial", (trial) => {
-  told.begun ??= Date.parse(trial.started_at);
-  told.trials.push(trial);
+  seen.begun ??= Date.parse(trial.started_at);
+  seen.trials.push(trial);
 });
-on("interval", (interval) => told.intervals.push(interval));
+on("interval", (interval) => seen.intervals.push(interval));
 on("state", (state) => {
   const beside = state.beside ? ` and ${state.beside} beside the plan` : "";
-  say(`${state.text} ${state.stored} of ${state.planned} trials are stored${beside}.`);
+  showState(`${state.text} ${state.stored} of ${state.planned} trials are stored${beside}.`);
   const bar = document.getElementById("progress");
   bar.max = state.planned;
   bar.value = state.stored;
   place.dataset.state = state.state;
   if (state.state === "ended") events.close();
 });
-on("failure", (failure) => { say(failure.message); events.close(); });
+on("failure", (failure) => { showState(failure.message); events.close(); });
 events.onerror = () => {
-  if (events.readyState !== EventSource.CLOSED) say("The connection to dbduel is lost; it is tried again.");
+  if (events.readyState !== EventSource.CLOSED) showState("The connection to dbduel is lost; it is tried again.");
 };

@@ -3,6 +3,7 @@
 //! A reader gets `plan`, what there is already, and then what comes. Seconds of a trial are on disk when it ends, so a
 //! curve grows by a trial at a time. The interval is judged when a block is complete, as the report would judge it.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use analysis::{SERIES_COLUMN, conclude};
 use record::format::{PlanRecord, Status, TrialRecord, point_text};
-use record::{RunDir, RunState, TrialsBehind};
+use record::{RunDir, RunState, TrialCursor};
 
 pub const SCRIPT: &str = include_str!("live.js");
 
@@ -63,7 +64,9 @@ struct Watched<'a> {
     run: &'a RunDir,
     plan: Option<PlanRecord>,
     trials: Vec<TrialRecord>,
-    read: TrialsBehind,
+    /// Their numbers.
+    stored: BTreeSet<u32>,
+    read: TrialCursor,
     judged_blocks: u32,
     state: Value,
 }
@@ -74,7 +77,8 @@ impl<'a> Watched<'a> {
             run,
             plan: None,
             trials: Vec::new(),
-            read: TrialsBehind::default(),
+            stored: BTreeSet::new(),
+            read: TrialCursor::default(),
             judged_blocks: 0,
             state: Value::Null,
         }
@@ -93,14 +97,15 @@ impl<'a> Watched<'a> {
         };
         // Asked first: what a run stored before it ended is read below.
         let state = self.run.state();
-        let new = self.run.trials_behind(&mut self.read)?;
+        let new = self.run.new_trials(&mut self.read)?;
         for trial in &new {
             events.push(("trial", self.trial_event(trial)));
         }
+        self.stored.extend(new.iter().map(|trial| trial.trial));
         self.trials.extend(new);
         let is_over = state == RunState::Ended;
         events.extend(self.intervals(&plan, is_over)?);
-        let state = state_event(&plan, &self.trials, state, self.run);
+        let state = state_event(&plan, &self.stored, state, self.run);
         if state != self.state {
             events.push(("state", state.clone()));
             self.state = state;
@@ -131,7 +136,7 @@ impl<'a> Watched<'a> {
 
     /// The interval after each block that is complete and was not judged yet.
     fn intervals(&mut self, plan: &PlanRecord, is_over: bool) -> Result<Events> {
-        let block = complete_block(plan, &self.trials).max(if is_over { plan.method.blocks } else { 0 });
+        let block = complete_block(plan, &self.stored).max(if is_over { plan.method.blocks } else { 0 });
         if block <= self.judged_blocks {
             return Ok(Events::new());
         }
@@ -143,10 +148,10 @@ impl<'a> Watched<'a> {
             let by_then: Vec<TrialRecord> = self.trials.iter().filter(|trial| trial.block <= block).cloned().collect();
             for workload in conclude(plan, &run, &by_then).workloads {
                 for duel in &workload.duels {
-                    let told = &duel.overall;
+                    let overall = &duel.overall;
                     events.push(("interval", json!({
                         "block": block, "workload": workload.workload, "baseline": duel.baseline, "candidate": duel.candidate,
-                        "ratio": told.ratio, "low": told.low, "high": told.high, "verdict": told.verdict.as_str(),
+                        "ratio": overall.ratio, "low": overall.low, "high": overall.high, "verdict": overall.verdict.as_str(),
                     })));
                 }
             }
@@ -156,8 +161,7 @@ impl<'a> Watched<'a> {
 }
 
 /// The last block of which every planned trial is stored.
-fn complete_block(plan: &PlanRecord, trials: &[TrialRecord]) -> u32 {
-    let stored: std::collections::BTreeSet<u32> = trials.iter().map(|trial| trial.trial).collect();
+fn complete_block(plan: &PlanRecord, stored: &BTreeSet<u32>) -> u32 {
     let missing =
         plan.trials.iter().filter(|planned| !stored.contains(&planned.trial)).map(|planned| planned.block).min();
     match missing {
@@ -173,12 +177,11 @@ fn plan_event(plan: &PlanRecord) -> Value {
 }
 
 /// In which phase the run is.
-fn state_event(plan: &PlanRecord, trials: &[TrialRecord], state: RunState, run: &RunDir) -> Value {
-    let stored: std::collections::BTreeSet<u32> = trials.iter().map(|trial| trial.trial).collect();
+fn state_event(plan: &PlanRecord, stored: &BTreeSet<u32>, state: RunState, run: &RunDir) -> Value {
     let planned = plan.trials.iter().filter(|planned| stored.contains(&planned.trial)).count();
     let next = plan.trials.iter().find(|planned| !stored.contains(&planned.trial));
     let blocks = plan.trials.iter().map(|planned| planned.block).max().unwrap_or_default();
-    let beside = trials.len() - planned;
+    let beside = stored.len() - planned;
     let text = match (state, next) {
         (RunState::Ended, _) => match run.run_record().ok().and_then(|record| record.ended_by) {
             Some(why) if why == "blocks" => "The run is complete.".to_owned(),
@@ -189,7 +192,7 @@ fn state_event(plan: &PlanRecord, trials: &[TrialRecord], state: RunState, run: 
             "The run was abandoned: no process works on it. `dbduel run --resume {}` goes on with it.",
             run.name()
         ),
-        (RunState::Running, _) if trials.is_empty() => "Setting up: servers, data, pilots.".to_owned(),
+        (RunState::Running, _) if stored.is_empty() => "Setting up: servers, data, pilots.".to_owned(),
         (RunState::Running, Some(next)) => {
             format!(
                 "Block {} of at most {blocks}: {}, {}, {} is next or running.",
@@ -213,7 +216,17 @@ fn state_event(plan: &PlanRecord, trials: &[TrialRecord], state: RunState, run: 
 mod tests {
     use super::*;
     use crate::pages::tests::HOSTILE;
-    use fixtures::{Story, stored_run};
+    use fixtures::{StoredRun, Story, stored_run};
+
+    /// A run of the fixtures before its first trial.
+    fn begun(runs: &std::path::Path) -> (StoredRun, RunDir) {
+        let mut stored = stored_run(&Story::default());
+        stored.run.finished_at = None;
+        let run = RunDir::create(runs, "live", "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
+        run.write_plan(&stored.plan).unwrap();
+        run.write_run(&stored.run).unwrap();
+        (stored, run)
+    }
 
     fn names(events: &Events) -> Vec<&'static str> {
         let mut names: Vec<_> = events.iter().map(|(name, _)| *name).collect();
@@ -224,11 +237,7 @@ mod tests {
     #[test]
     fn what_a_run_gains_is_sent_once_and_its_interval_block_by_block() {
         let runs = tempfile::tempdir().unwrap();
-        let mut stored = stored_run(&Story::default());
-        stored.run.finished_at = None;
-        let run = RunDir::create(runs.path(), "live", "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
-        run.write_plan(&stored.plan).unwrap();
-        run.write_run(&stored.run).unwrap();
+        let (mut stored, run) = begun(runs.path());
         let reader = RunDir::all(runs.path()).unwrap().remove(0);
         let mut watched = Watched::new(&reader);
         let (events, is_over) = watched.news().unwrap();
@@ -260,11 +269,7 @@ mod tests {
     #[test]
     fn a_run_without_its_process_is_abandoned() {
         let runs = tempfile::tempdir().unwrap();
-        let mut stored = stored_run(&Story::default());
-        stored.run.finished_at = None;
-        let run = RunDir::create(runs.path(), "live", "2031-05-04T10:15:00Z".parse().unwrap()).unwrap();
-        run.write_plan(&stored.plan).unwrap();
-        run.write_run(&stored.run).unwrap();
+        let (stored, run) = begun(runs.path());
         run.append(&stored.trials[0]).unwrap();
         let (name, reader) = (run.name(), RunDir::all(runs.path()).unwrap().remove(0));
         let mut watched = Watched::new(&reader);

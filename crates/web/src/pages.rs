@@ -44,9 +44,9 @@ pub fn list(runs: &[RunDir], search: &str, folder: &Path) -> Result<String> {
 
 fn fits(summary: &RunSummary, words: &[String]) -> bool {
     let labels = summary.labels.iter().map(|(key, value)| format!("{key}={value}"));
-    let told = [summary.run.clone(), summary.name.clone(), summary.started.replace('T', " ")].into_iter();
+    let fields = [summary.run.clone(), summary.name.clone(), summary.started.replace('T', " ")].into_iter();
     let text =
-        told.chain(summary.contenders.iter().cloned()).chain(labels).collect::<Vec<_>>().join("\n").to_lowercase();
+        fields.chain(summary.contenders.iter().cloned()).chain(labels).collect::<Vec<_>>().join("\n").to_lowercase();
     words.iter().all(|word| text.contains(word))
 }
 
