@@ -137,7 +137,7 @@ fn planted_builds(folder: &Path, basedir: &Path, library: &Path, change: usize) 
         writeln!(text, "[[contender]]\nname = {:?}\nengine = \"postgres\"\nbasedir = {basedir:?}", name(place))?;
     }
     text += "[workload]\nname = \"oltp_point_select\"\nrows = 10_000\nclients = 4\n\
-             [method]\npreset = \"quick\"\nduration = \"500ms\"\nwarmup = \"100ms\"\nblocks = 10\n";
+             [method]\npreset = \"quick\"\nduration = \"500ms\"\nwarmup = \"100ms\"\nblocks = 24\n";
     let file = folder.join("builds.toml");
     fs::write(&file, text)?;
     Ok(file)

@@ -309,9 +309,9 @@ mod tests {
     }
 
     /// The last block of a run that may end once its questions are answered.
-    fn last_block(limit: Option<f64>) -> u32 {
-        let mut stored = stored_run(&Story { blocks: 20, ratios: [0.95; 4], spread: 0.005, ..Story::default() });
-        stored.plan.method.stop = "overall".into();
+    fn last_block(ratio: f64, spread: f64, stop: &str, limit: Option<f64>) -> u32 {
+        let mut stored = stored_run(&Story { blocks: 20, ratios: [ratio; 4], spread, ..Story::default() });
+        stored.plan.method.stop = stop.into();
         stored.plan.gate = limit.map(|limit| GateRecord { max_slowdown: Some(limit), latency: None });
         let up_to = |block: u32| stored.trials.iter().filter(|trial| trial.block <= block).cloned().collect::<Vec<_>>();
         let ends = |block: &u32| crate::should_stop(&stored.plan, &up_to(*block)).is_some();
@@ -320,9 +320,22 @@ mod tests {
 
     #[test]
     fn a_run_with_a_limit_goes_on_until_the_limit_is_decided() {
-        let without = last_block(None);
+        let without = last_block(0.95, 0.005, "overall", None);
         assert!(without < 20, "{without}");
-        assert_eq!((last_block(Some(0.10)), last_block(Some(0.01)), last_block(Some(0.05))), (without, without, 20));
+        let found = [0.10, 0.01, 0.05].map(|limit| last_block(0.95, 0.005, "overall", Some(limit)));
+        assert_eq!(found, [without, without, 20]);
+    }
+
+    #[test]
+    fn a_run_that_waits_for_the_gate_alone_ends_where_no_verdict_is_in_sight() {
+        let check = |ratio: f64, limit: f64, is_decided: bool| {
+            let last = last_block(ratio, 0.03, "gate", Some(limit));
+            assert_eq!(last < 20, is_decided, "{ratio} at a limit of {limit}: {last} blocks");
+        };
+        check(1.0, 0.10, true);
+        check(0.8, 0.10, true);
+        check(0.90, 0.10, false);
+        assert_eq!(last_block(1.0, 0.03, "overall", Some(0.10)), 20);
     }
 
     #[test]

@@ -566,7 +566,7 @@ pub fn should_stop(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<EndReaso
     plan.workloads.iter().all(|workload| decided(&workload.label)).then_some(EndReason::Decided)
 }
 
-/// Have all candidates the verdicts that `method.stop` waits for?
+/// Have all candidates the verdicts, or the answers of the gate alone, that `method.stop` waits for?
 fn workload_decided(
     plan: &PlanRecord,
     records: &Index,
@@ -594,7 +594,8 @@ fn workload_decided(
                 comparison.verdict != Verdict::Inconclusive || scope.is_given_up(comparison.point.as_ref())
             });
         let gate_decided = || gate::is_decided(&Gated { records, circumstances, workload, candidate }, plan);
-        overall.verdict != Verdict::Inconclusive && points_had_their_chance && points_decided && gate_decided()
+        let verdict_decided = plan.method.stop == "gate" || overall.verdict != Verdict::Inconclusive;
+        verdict_decided && points_had_their_chance && points_decided && gate_decided()
     });
     let climb = Climb { plan, records, circumstances, workload, metric: &metric, points: &points };
     of_candidates && ladder::is_decided(&climb)

@@ -119,8 +119,12 @@ impl MethodKeys {
 }
 
 pub const RULES: [RuleName; 2] = [RuleName::Exact, RuleName::T];
-pub const STOP_WORDS: &[(&str, Option<Stop>)] =
-    &[("overall", Some(Stop::Overall)), ("points", Some(Stop::Points)), ("never", Some(Stop::Never))];
+pub const STOP_WORDS: &[(&str, Option<Stop>)] = &[
+    ("overall", Some(Stop::Overall)),
+    ("points", Some(Stop::Points)),
+    ("gate", Some(Stop::Gate)),
+    ("never", Some(Stop::Never)),
+];
 pub const NOISY_HOST_WORDS: &[(&str, Option<NoisyHost>)] =
     &[("refuse", Some(NoisyHost::Refuse)), ("stamp", Some(NoisyHost::Stamp))];
 

@@ -78,6 +78,7 @@ mod tests {
             assert!(mistakes.to_string().contains(what), "{mistakes}");
         };
         check("[gate]\n", 3, "[gate] has no limit");
+        check("method.stop = \"gate\"\n", 3, "there is no [gate]");
         check("[gate]\nmax_slowdown = 3\n", 4, "a number without its unit");
         check("[gate]\nmax_slowdwon = \"3%\"\nlatency = { quantile = 99, max_slowdown = \"3%\" }\n", 4, "max_slowdown");
         check("[gate]\nlatency = { quantile = 99 }\n", 4, "`latency` in [gate] has no `max_slowdown`");

@@ -266,9 +266,9 @@ pub const METHOD_KEYS: &[Key] = &[
     key("seed", "whole number", "", "seed of the order of trials and of the clients' inputs"),
     key(
         "stop",
-        "`overall`, `points` or `never`",
+        "`overall`, `points`, `gate` or `never`",
         "",
-        "end the run when the overall verdicts are decided, when those of all points are, or after all blocks",
+        "end the run when the overall verdicts are decided, when those of all points are, when the limits of `[gate]` are, or after all blocks",
     ),
     key(
         "noisy_host",

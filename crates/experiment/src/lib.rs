@@ -295,6 +295,7 @@ pub struct Method {
 pub enum Stop {
     Overall,
     Points,
+    Gate,
     Never,
 }
 

@@ -160,6 +160,9 @@ fn read_experiment<'a>(
     }
     let (transport, client_cores) = read_clients(reader, top, &defaults);
     let gate = read_gate(reader, top, &workloads);
+    if gate.is_none() {
+        refuse_gate_without_limits(reader, top, &method);
+    }
     let (recovery, method) = match overrides.leaves_recovery {
         true => (None, method),
         false => read_recovery(reader, top, method, overrides, defaults.recovery),
@@ -329,6 +332,19 @@ fn refuse_pilot_without_use(reader: &mut Reader, section: Option<&Section>, meth
     if method.pilot.is_none() {
         let what = "`pilot` in [method] has no use beside a `warmup` that is a time";
         reader.reject(&value.span(), what, "take it out, or write warmup = \"auto\"");
+    }
+}
+
+/// A run that ends with the answer of the gate, where nothing is asked.
+fn refuse_gate_without_limits<'a>(reader: &mut Reader<'a>, top: &Section<'a>, method: &Method) {
+    let Some(value) = reader.table(top, "method").and_then(|section| section.value("stop")) else { return };
+    if method.stop == Stop::Gate {
+        let what = "`stop` in [method] is \"gate\", and there is no [gate]";
+        reader.reject(
+            &value.span(),
+            what,
+            "write the limits, such as [gate] with max_slowdown = \"3%\", or another `stop`",
+        );
     }
 }
 

@@ -207,6 +207,9 @@ impl Search<'_> {
         if let Some(limit) = limit {
             let most = format!("{:.2}%", limit * 100.0);
             file.insert("gate".into(), Table::from_iter([("max_slowdown".to_owned(), Value::from(most))]).into());
+            // Whether the middle is a little faster than its end as well is not asked.
+            let method = file.entry("method").or_insert_with(|| Table::new().into());
+            method.as_table_mut().map(|method| method.insert("stop".into(), "gate".into()));
         }
         Ok(toml::to_string(&file)?)
     }
