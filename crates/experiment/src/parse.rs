@@ -337,14 +337,13 @@ fn refuse_pilot_without_use(reader: &mut Reader, section: Option<&Section>, meth
 
 /// A run that ends with the answer of the gate, where nothing is asked.
 fn refuse_gate_without_limits<'a>(reader: &mut Reader<'a>, top: &Section<'a>, method: &Method) {
-    let Some(value) = reader.table(top, "method").and_then(|section| section.value("stop")) else { return };
-    if method.stop == Stop::Gate {
+    if method.stop != Stop::Gate {
+        return;
+    }
+    if let Some(value) = reader.table(top, "method").and_then(|section| section.value("stop")) {
         let what = "`stop` in [method] is \"gate\", and there is no [gate]";
-        reader.reject(
-            &value.span(),
-            what,
-            "write the limits, such as [gate] with max_slowdown = \"3%\", or another `stop`",
-        );
+        let note = "write the limits, such as [gate] with max_slowdown = \"3%\", or another `stop`";
+        reader.reject(&value.span(), what, note);
     }
 }
 
