@@ -14,10 +14,12 @@ pub fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
     Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?, observe::THRESHOLDS))
 }
 
-/// Unpacks the archives of an experiment that are not in the cache: only then are their versions known, which a plan
+/// Unpacks the archives and images of an experiment that are not in the cache: only then are their versions known, which a plan
 /// that is carried out needs.
 pub fn unpack_archives(experiment: &Experiment, progress: &dyn Fn(&str)) -> Result<()> {
-    for contender in experiment.contenders.iter().filter(|one| matches!(one.origin, Origin::Archive(_))) {
+    for contender in
+        experiment.contenders.iter().filter(|one| matches!(one.origin, Origin::Archive(_) | Origin::Image(_)))
+    {
         let prepared = resolve(contender).and_then(|resolved| provision(&resolved, &Cache::open()?, progress));
         prepared.with_context(|| format!("cannot prepare contender `{}`", contender.name))?;
     }
@@ -42,6 +44,7 @@ fn facts(contender: &Contender, clients_max: u32) -> Result<ResolvedFacts> {
     let resolved = resolve(contender)?;
     Ok(ResolvedFacts {
         source: resolved.source_text(),
+        image: resolved.image()?,
         own_settings: resolved.own_settings(&contender.settings, clients_max),
         version: resolved.version,
     })

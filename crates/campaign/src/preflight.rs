@@ -51,11 +51,14 @@ fn refuse_here(contender: &Contender, clients: u32) -> Result<Option<String>> {
         UserServer::reach(contender.kind, target)?;
         return Ok(None);
     }
+    if let Origin::Image(_) = &contender.origin {
+        engine::inside::expect_roots()?;
+    }
     let resolved = resolve(contender)?;
     if !resolved.has_version() {
         let name = &contender.name;
         return Ok(Some(format!(
-            "not final: the hash and the estimates, because the archive of `{name}` is not unpacked yet; `dbduel run` unpacks it first"
+            "not final: the hash and the estimates, because the files of `{name}` are not unpacked yet; `dbduel run` unpacks them first"
         )));
     }
     expect_memory(contender, &resolved.version, clients)?;

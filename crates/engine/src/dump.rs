@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::Admin;
 use flate2::read::MultiGzDecoder;
 
-use super::{DATABASE, Installation, Server, find_on_path, server_environment};
+use super::{DATABASE, Installation, Server, Surroundings, find_on_path};
 
 const BUFFER_BYTES: usize = 1 << 18;
 const POLL: Duration = Duration::from_millis(5);
@@ -165,22 +165,18 @@ fn wait(client: &mut Child, interrupted: &AtomicBool) -> Result<std::process::Ex
     }
 }
 
-/// A client program of an installation, beside its server or on the path; the first name that is found.
-pub fn client_program(installation: &Installation, names: &[&str]) -> Result<Command> {
+/// A client program of an installation, beside its server or on the path, that can reach a socket; the first name that is
+/// found.
+pub fn client_program(installation: &Installation, names: &[&str], socket: &Path) -> Result<Command> {
     let beside = names.iter().map(|name| installation.server.with_file_name(name));
     let in_base = installation.basedir.iter().flat_map(|base| names.iter().map(|name| base.join("bin").join(name)));
     let on_path = names.iter().filter_map(|name| find_on_path(name));
     let own = beside.chain(in_base).find(|file| file.is_file());
-    let libraries = if own.is_some() { installation.libraries.as_slice() } else { &[] };
+    let around = if own.is_some() { installation.around.clone() } else { Surroundings::default() };
     let program: PathBuf = own.or_else(|| on_path.into_iter().next()).with_context(|| {
         format!("no program `{}` beside {} or on the path", names.join("` or `"), installation.server.display())
     })?;
-    let mut command = Command::new(program);
-    command.env_clear().envs(server_environment());
-    if !libraries.is_empty() {
-        command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries)?);
-    }
-    Ok(command)
+    around.command(&program, &[socket.parent().context("a socket lies in a folder")?])
 }
 
 /// The database that a data directory's tables lie in.

@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::inside::Inside;
+
 /// The hidden subcommand; `main` hands it to [`keeper_main`] before anything else.
 pub const SUBCOMMAND: &str = "__keeper";
 const NOTE_SHARED_MEMORY: &str = "note shared memory";
@@ -44,6 +46,8 @@ pub struct Program {
     pub environment: Option<Vec<(OsString, OsString)>>,
     /// Folders for `LD_LIBRARY_PATH`, which must not apply to the keeper itself.
     pub libraries: Vec<PathBuf>,
+    /// The root of an image, where it runs in one.
+    pub inside: Option<Inside>,
     pub account: Option<Account>,
     pub directory: Option<PathBuf>,
     /// Standard output and standard error are appended here.
@@ -101,7 +105,8 @@ impl Program {
     fn keeper_args(&self) -> Vec<OsString> {
         let mut args: Vec<OsString> = vec![SUBCOMMAND.into(), "--log".into(), self.log.clone().into()];
         let mut option = |name: &str, value: OsString| args.extend([name.into(), value]);
-        if let Some(Account { uid, gid }) = self.account {
+        // Only who may mount can enter a root: there the account is taken behind that.
+        if let (Some(Account { uid, gid }), None) = (self.account, &self.inside) {
             option("--account", format!("{uid}:{gid}").into());
         }
         if let Some(directory) = &self.directory {
@@ -122,7 +127,12 @@ impl Program {
         if let Some(signal) = self.signal_without_keeper {
             option("--signal-without-keeper", signal.to_string().into());
         }
-        args.extend(["--".into(), self.path.clone().into()]);
+        args.push("--".into());
+        if let Some(inside) = &self.inside {
+            args.push("/proc/self/exe".into());
+            args.extend(inside.arguments(self.account));
+        }
+        args.push(self.path.clone().into());
         args.extend(self.args.iter().cloned());
         args
     }
@@ -309,7 +319,7 @@ impl Orders {
     }
 }
 
-fn parse_account(text: &str) -> Result<(u32, u32)> {
+pub(super) fn parse_account(text: &str) -> Result<(u32, u32)> {
     let (uid, gid) = text.split_once(':').context("an account is uid:gid")?;
     Ok((uid.parse()?, gid.parse()?))
 }
@@ -528,8 +538,17 @@ enum SharedMemory {
 }
 
 fn shared_memory(pid: i32) -> Vec<SharedMemory> {
+    // Inside an image it goes with its last process, and its ids are others' out here.
+    if !shares_memory(pid) {
+        return Vec::new();
+    }
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     maps.lines().filter_map(parse_mapping).collect()
+}
+
+fn shares_memory(pid: i32) -> bool {
+    let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/ipc")).ok();
+    namespace(&pid.to_string()) == namespace("self")
 }
 
 /// From a line of `/proc/PID/maps`: `address modes offset device inode name`, where the inode of a

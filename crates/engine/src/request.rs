@@ -24,6 +24,8 @@ pub enum Origin {
     Basedir(PathBuf),
     /// A vendor's archive, unpacked into the cache.
     Archive(Archive),
+    /// A container image, as a source of files.
+    Image(ImageSource),
     /// A server that runs anyway, and that dbduel does not manage.
     Target(Box<TargetChoice>),
 }
@@ -34,6 +36,17 @@ pub struct Archive {
     pub file: PathBuf,
     /// In hexadecimal.
     pub sha256: String,
+}
+
+/// A container image. Its digest is what counts: a tag may move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageSource {
+    /// As an experiment file has it, with the absolute path of a file.
+    pub reference: String,
+    /// Of its manifest, in hexadecimal.
+    pub digest: String,
+    /// The path inside of the server that is meant, where there are several.
+    pub server: Option<PathBuf>,
 }
 
 /// A server that dbduel does not manage, and what it may do there.

@@ -121,7 +121,7 @@ impl Server {
         let started = Instant::now();
         let process = match &launch.arguments {
             Some(arguments) => {
-                let program = program(installation, options, arguments, &mut nuisance)?;
+                let program = program(installation, options, &places, arguments, &mut nuisance)?;
                 let group = memory.as_ref().map(MemoryLimit::processes);
                 Some(Kept::start(&Program { group, ..program })?)
             }
@@ -405,6 +405,7 @@ fn free_port() -> Result<u16> {
 fn program(
     installation: &Installation,
     options: &StartOptions,
+    places: &StartFiles,
     arguments: &[OsString],
     nuisance: &mut ChaCha8Rng,
 ) -> Result<Program> {
@@ -419,12 +420,10 @@ fn program(
     Ok(Program {
         args: arguments.to_vec(),
         environment: Some(environment),
-        libraries: installation.libraries.clone(),
-        account: installation.engine().account()?,
         directory: Some(options.data.to_owned()),
         cores: options.cores.to_vec(),
         signal_without_keeper: Some(installation.engine().signal_without_keeper()),
-        ..Program::new(&installation.server, options.log)
+        ..installation.program(&installation.server, options.log, &[&places.folder, options.data])?
     })
 }
 

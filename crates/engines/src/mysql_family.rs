@@ -32,8 +32,8 @@ use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
     Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Integrity, Launch, NOT_KNOWN,
-    Observe, Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts,
-    client_program, database_in, log_tail, server_environment, version_numbers, version_output,
+    Observe, Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Surroundings, Waits,
+    Whereabouts, client_program, database_in, log_tail, server_environment, version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -236,6 +236,10 @@ impl Engine for MysqlFamily {
         Dialect::MySql
     }
 
+    fn binaries(&self) -> &'static [&'static str] {
+        self.flavour.binaries()
+    }
+
     fn releases(&self) -> &'static [Release] {
         self.flavour.releases()
     }
@@ -249,7 +253,7 @@ impl Engine for MysqlFamily {
             for name in self.flavour.binaries() {
                 let server = folder.join(name);
                 if server.is_file()
-                    && let Ok(version) = self.version_of(&server, &[])
+                    && let Ok(version) = self.version_of(&server, &Surroundings::default())
                 {
                     return vec![Found { version, server, basedir: None }];
                 }
@@ -265,8 +269,8 @@ impl Engine for MysqlFamily {
         server.with_context(|| format!("no {} server below {}", self.kind(), basedir.display()))
     }
 
-    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String> {
-        let output = version_output(server, libraries)?;
+    fn version_of(&self, server: &Path, around: &Surroundings) -> Result<String> {
+        let output = version_output(server, around)?;
         ensure!(self.flavour.claims(&output), "{} is no {}: {}", server.display(), self.kind(), output.trim());
         parse_version(&output).with_context(|| format!("{} says no version: {}", server.display(), output.trim()))
     }
@@ -408,7 +412,7 @@ impl Engine for MysqlFamily {
     ) -> Result<DumpTaker> {
         ensure!(!archive, "it is an archive of PostgreSQL's pg_dump");
         let Endpoint::Unix(socket) = endpoint else { bail!("a dump is fed through the socket only") };
-        let mut client = client_program(installation, self.flavour.clients())?;
+        let mut client = client_program(installation, self.flavour.clients(), socket)?;
         client.args(["--no-defaults", "--binary-mode", "--protocol=socket"]);
         client.arg(option("socket", socket)).arg(format!("--user={}", login.user)).args(&login.database);
         Ok(DumpTaker::Client(client))
@@ -657,10 +661,8 @@ pub fn run_step(site: &Site, program: &Path, arguments: Vec<OsString>, stdin: Op
         args: arguments,
         stdin,
         environment: Some(environment),
-        libraries: site.installation.libraries.clone(),
-        account: site.installation.engine().account()?,
         directory: Some(site.data.to_owned()),
-        ..Program::new(program, &log)
+        ..site.installation.program(program, &log, &[site.scratch, site.data])?
     };
     match program.run(INITIALISE_LIMIT)? {
         Exit::Status(0) => Ok(()),

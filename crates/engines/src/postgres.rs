@@ -27,8 +27,8 @@ use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
     Account, Adopts, Client, Cost, DATABASE, DumpTaker, Engine, Explained, Found, Installation, Integrity, Launch,
-    Layout, Observe, Package, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Waits, Whereabouts,
-    client_program, database_in, read_folder, version_numbers, version_output,
+    Layout, Observe, Package, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Surroundings, Waits,
+    Whereabouts, client_program, database_in, read_folder, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -200,6 +200,10 @@ impl Engine for Postgres {
         Dialect::Postgres
     }
 
+    fn binaries(&self) -> &'static [&'static str] {
+        &["postgres"]
+    }
+
     fn releases(&self) -> &'static [Release] {
         RELEASES
     }
@@ -213,7 +217,10 @@ impl Engine for Postgres {
             folders.iter().filter_map(|folder| fs::canonicalize(folder.join("postgres")).ok()).collect();
         servers.sort();
         servers.dedup();
-        let found = servers.into_iter().filter_map(|server| Some((self.version_of(&server, &[]).ok()?, server)));
+        let found = servers.into_iter().filter_map(|server| {
+            let version = self.version_of(&server, &Surroundings::default()).ok()?;
+            Some((version, server))
+        });
         found.map(|(version, server)| Found { version, server, basedir: None }).collect()
     }
 
@@ -224,8 +231,8 @@ impl Engine for Postgres {
     }
 
     /// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` is version 15.18.
-    fn version_of(&self, server: &Path, libraries: &[PathBuf]) -> Result<String> {
-        let output = version_output(server, libraries)?;
+    fn version_of(&self, server: &Path, around: &Surroundings) -> Result<String> {
+        let output = version_output(server, around)?;
         let version = output.split("(PostgreSQL) ").nth(1).and_then(|rest| rest.split_ascii_whitespace().next());
         Ok(version.with_context(|| format!("{} says no version: {}", server.display(), output.trim()))?.to_owned())
     }
@@ -386,7 +393,7 @@ impl Engine for Postgres {
         let Some((Endpoint::Unix(socket), database)) = Some(endpoint).zip(login.database.as_ref()) else {
             bail!("a dump is fed through the socket only")
         };
-        let mut client = client_program(installation, &[if archive { "pg_restore" } else { "psql" }])?;
+        let mut client = client_program(installation, &[if archive { "pg_restore" } else { "psql" }], socket)?;
         if archive {
             // Owners and rights are of roles that the server does not have.
             client.args(["--exit-on-error", "--no-owner", "--no-privileges"]);

@@ -22,7 +22,7 @@ use engine::settings::{Agreement, Effective, parse_switch};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
     Adopts, Cost, DumpTaker, Engine, Explained, Found, Installation, Integrity, Launch, Observe, Purpose, Release,
-    Reserved, Site, StartFiles, StartOptions, Whereabouts,
+    Reserved, Site, StartFiles, StartOptions, Surroundings, Whereabouts,
 };
 
 pub struct Sqlite;
@@ -149,7 +149,7 @@ impl Engine for Sqlite {
         bail!("SQLite is compiled into dbduel; a folder of another build cannot be used (leave `basedir` out)")
     }
 
-    fn version_of(&self, _server: &Path, _libraries: &[PathBuf]) -> Result<String> {
+    fn version_of(&self, _server: &Path, _around: &Surroundings) -> Result<String> {
         Ok(rusqlite::version().to_owned())
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
@@ -13,7 +13,7 @@ use super::keys::{CONTENDER_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, shortened};
 use super::vocabulary::Known;
-use super::{Archive, Contender, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
+use super::{Archive, Contender, ImageSource, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 use engine::Engine;
 
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
@@ -25,6 +25,8 @@ const KEYS_OF_MANAGED: &[(&str, &str)] = &[
     ("basedir", "name either a server to start or one that runs"),
     ("archive", "name either a server to start or one that runs"),
     ("sha256", "it is the checksum of an `archive`"),
+    ("image", "name either a server to start or one that runs"),
+    ("server", "it is a path in an `image`"),
 ];
 /// Engines of the file format that this version does not have.
 const ENGINES_LATER: &[&str] = &["dolt"];
@@ -108,19 +110,47 @@ fn read_contender<'a>(
 
 /// Where a server comes from that dbduel starts.
 fn read_origin<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Origin> {
-    let archive = section.value("archive").map(Value::span);
-    if let (Some(value), None) = (section.value("sha256"), &archive) {
-        let what = "`sha256` stands without `archive`";
-        reader.reject(&value.span(), what, "it is the checksum of an archive, which stands beside it");
+    for (key, source, what) in
+        [("sha256", "archive", "the checksum of an archive"), ("server", "image", "a path in an image")]
+    {
+        if let (Some(value), None) = (section.value(key), section.value(source)) {
+            let note = format!("it is {what}, which stands beside it");
+            reader.reject(&value.span(), format!("`{key}` stands without `{source}`"), note);
+            return None;
+        }
+    }
+    let given: Vec<&str> =
+        ["basedir", "archive", "image"].into_iter().filter(|key| section.value(key).is_some()).collect();
+    match given.as_slice() {
+        [] => Some(Origin::Managed),
+        ["basedir"] => reader.text(section, "basedir").map(|path| Origin::Basedir(PathBuf::from(path))),
+        [one] => {
+            let span = section.value(one)?.span();
+            match *one {
+                "archive" => read_archive(reader, section, &span).map(Origin::Archive),
+                _ => read_image(reader, section, &span).map(Origin::Image),
+            }
+        }
+        [first, .., last] => {
+            let what = format!("`{last}` stands beside `{first}`");
+            let span = section.value(last)?.span();
+            reader.reject(&span, what, "a contender has one source: take one of them out");
+            None
+        }
+    }
+}
+
+fn read_image<'a>(reader: &mut Reader<'a>, section: &Section<'a>, span: &Range<usize>) -> Option<ImageSource> {
+    let text = reader.text(section, "image")?;
+    let server = reader.text(section, "server").map(PathBuf::from);
+    if let Err(why) = engine::expect_image_in_files(&text) {
+        let (what, note) = why.split_once("\n").unwrap_or((&why, "expected an image in files, such as oci:FOLDER:TAG"));
+        reader.reject(span, format!("`image`: {what}"), note);
         return None;
     }
-    let basedir = reader.text(section, "basedir").map(|path| Origin::Basedir(PathBuf::from(path)));
-    let Some(span) = archive else { return Some(basedir.unwrap_or(Origin::Managed)) };
-    if basedir.is_some() {
-        reader.reject(&span, "`archive` stands beside `basedir`", "a contender has one source: take one of them out");
-        return None;
-    }
-    read_archive(reader, section, &span).map(Origin::Archive)
+    let (prefix, path) = text.split_once(':')?;
+    let (path, digest) = reader.image(span, prefix, path)?;
+    Some(ImageSource { reference: format!("{prefix}:{path}"), digest, server })
 }
 
 fn read_archive<'a>(reader: &mut Reader<'a>, section: &Section<'a>, span: &Range<usize>) -> Option<Archive> {
@@ -141,8 +171,12 @@ fn read_archive<'a>(reader: &mut Reader<'a>, section: &Section<'a>, span: &Range
 
 /// The name of a contender that has none of its own: that of its file, without folders.
 fn name_of_source(origin: &Origin) -> Option<String> {
-    let Origin::Archive(archive) = origin else { return None };
-    Some(shortened(archive.file.file_name()?.to_string_lossy().into_owned()))
+    let path = match origin {
+        Origin::Archive(archive) => &archive.file,
+        Origin::Image(image) => Path::new(&image.reference),
+        _ => return None,
+    };
+    Some(shortened(path.file_name()?.to_string_lossy().into_owned()))
 }
 
 /// A contender that runs anyway: its URL names its kind.
@@ -231,6 +265,7 @@ pub fn read_engine(
     let source = match origin {
         Origin::Basedir(_) => Some("basedir"),
         Origin::Archive(_) => Some("archive"),
+        Origin::Image(_) => Some("image"),
         Origin::Managed | Origin::Target(_) => None,
     };
     if let (Some(source), Some(_)) = (source, version) {

@@ -133,6 +133,15 @@ pub const CONTENDER_KEYS: &[Key] = &[
          `engine` then has no version",
     ),
     key("sha256", "text", "none", "beside `archive`: the checksum that the file must have, in hexadecimal"),
+    key(
+        "image",
+        "image in files such as `\"oci:FOLDER:TAG\"`",
+        "none",
+        "a container image in an OCI layout (`oci:`), a tar of one (`oci-archive:`) or what `docker save` writes \
+         (`docker-archive:`), from the experiment's folder; the server runs in the image's own root file system; `engine` \
+         then has no version",
+    ),
+    key("server", "path", "the only one", "beside `image`: the path inside of the server, where there are several"),
     key("target", "URL", "none", "a server that dbduel does not manage: no restart, no settings, SQL counters only"),
     key("overwrite", "true or false", "false", "beside `target`: drop tables that dbduel did not make"),
     key("password_file", "file", "none", "beside `target`: the file that holds the password"),

@@ -30,7 +30,9 @@ mod workloads;
 
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use engine::CpuList;
-pub use engine::request::{Archive, Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy};
+pub use engine::request::{
+    Archive, ImageSource, Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy,
+};
 pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
 pub use error::Error;
 pub use keys::meant_by;

@@ -21,8 +21,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{Archive, Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
 use record::format::{
-    ArchiveRecord, ContenderRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION, PlanRecord,
-    PlannedTrial, Point, WorkloadRecord, step,
+    ArchiveRecord, ContenderRecord, ImageRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION,
+    PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
 };
 
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
@@ -44,6 +44,8 @@ pub struct ResolvedFacts {
     pub source: String,
     /// What dbduel sets by itself, for the settings that the file leaves alone.
     pub own_settings: BTreeMap<String, String>,
+    /// The image that it is from, where that is in the cache.
+    pub image: Option<ImageRecord>,
 }
 
 /// A workload as it runs at a point.
@@ -129,7 +131,7 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
     };
     let target = match &contender.origin {
         Origin::Target(target) => Some(target.url.to_string()),
-        Origin::Managed | Origin::Basedir(_) | Origin::Archive(_) => None,
+        Origin::Managed | Origin::Basedir(_) | Origin::Archive(_) | Origin::Image(_) => None,
     };
     let archive = match &contender.origin {
         Origin::Archive(Archive { file, sha256 }) => {
@@ -150,6 +152,7 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
         memory_bytes: contender.memory_bytes,
         target,
         archive,
+        image: facts.image.clone(),
     }
 }
 
@@ -195,7 +198,7 @@ fn arrivals_text(arrivals: Interarrival) -> &'static str {
 const PATH: &str = "path";
 const TEXT: &str = "text";
 
-/// The files that a record's options hold, and the checksums of its archives, by their paths: a run goes on with what
+/// The files that a record's options hold, and the checksums of its archives and images, by their paths: a run goes on with what
 /// it began with.
 pub fn files_of(record: &PlanRecord) -> BTreeMap<String, String> {
     fn collect(value: &serde_json::Value, files: &mut BTreeMap<String, String>) {
@@ -214,6 +217,9 @@ pub fn files_of(record: &PlanRecord) -> BTreeMap<String, String> {
     record.workloads.iter().flat_map(|one| one.options.values()).for_each(|value| collect(value, &mut files));
     let archives = record.contenders.iter().filter_map(|one| one.archive.as_ref());
     files.extend(archives.map(|archive| (archive.path.clone(), archive.sha256.clone())));
+    let images = record.contenders.iter().filter_map(|one| one.image.as_ref());
+    let by_path = |image: &ImageRecord| Some((image.reference.split_once(':')?.1.to_owned(), image.digest.clone()));
+    files.extend(images.filter_map(by_path));
     files
 }
 

@@ -80,7 +80,13 @@ fn written(value: &str) -> Option<Value> {
         return Some(json!({ "type": "integer", "minimum": least, "maximum": most }));
     }
     Some(match value.split(" such as ").next()? {
-        "text" | "name of a contender" | "folder" | "file" | "URL" | "`disk`, `tmpfs` or an existing folder" => text(),
+        "text"
+        | "name of a contender"
+        | "folder"
+        | "file"
+        | "path"
+        | "URL"
+        | "`disk`, `tmpfs` or an existing folder" => text(),
         "true or false" => json!({ "type": "boolean" }),
         "whole number" => json!({ "type": "integer", "minimum": 0 }),
         "transactions per second" => json!({ "type": "integer", "minimum": 1 }),
@@ -88,6 +94,7 @@ fn written(value: &str) -> Option<Value> {
         "time or `auto`" => json!({ "oneOf": [{ "const": "auto" }, time()] }),
         "size" => pattern(r"^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT][iI]?)?[bB]?\s*$"),
         "percentage" => pattern(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$"),
+        "image in files" => pattern(r"^(oci|oci-archive|docker-archive):.+$"),
         "CPU list" => pattern(r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"),
         "table of short texts" => json!({ "type": "object", "additionalProperties": text() }),
         "table of the server's own settings" => settings(),

@@ -87,7 +87,7 @@ impl Files {
 }
 
 /// What finds out what a file or folder is recognised by.
-type Recognise = fn(&Path) -> anyhow::Result<String>;
+type Recognise<'f> = &'f dyn Fn(&Path) -> anyhow::Result<String>;
 
 impl Files {
     /// The absolute path of what is for a server, and what it is recognised by.
@@ -136,12 +136,17 @@ impl<'a> Reader<'a> {
 
     /// What the experiment names at this place for a server: its absolute path, and what it is recognised by.
     pub fn own_data(&mut self, span: &Range<usize>, path: &str) -> Option<(String, String)> {
-        self.recognised(span, path, engine::identity)
+        self.recognised(span, path, &engine::identity)
     }
 
     /// A file that the experiment names at this place for its bytes alone: its absolute path, and its SHA-256.
     pub fn archive(&mut self, span: &Range<usize>, path: &str) -> Option<(String, String)> {
-        self.recognised(span, path, engine::sha256_of)
+        self.recognised(span, path, &engine::sha256_of)
+    }
+
+    /// An image in files that the experiment names at this place: its path, absolute, and its digest.
+    pub fn image(&mut self, span: &Range<usize>, prefix: &str, path: &str) -> Option<(String, String)> {
+        self.recognised(span, path, &|place| engine::image_digest(&format!("{prefix}:{}", place.display())))
     }
 
     fn recognised(&mut self, span: &Range<usize>, path: &str, recognise: Recognise) -> Option<(String, String)> {

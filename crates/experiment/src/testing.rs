@@ -204,6 +204,7 @@ pub fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -
 }
 
 pub fn plan_of(experiment: &Experiment) -> Plan {
-    let facts = ResolvedFacts { version: "5.6.24".into(), source: "a test".into(), own_settings: BTreeMap::new() };
+    let facts =
+        ResolvedFacts { version: "5.6.24".into(), source: "a test".into(), own_settings: BTreeMap::new(), image: None };
     Plan::new(experiment, &vec![facts; experiment.contenders.len()], &[("steal", 0.01)])
 }

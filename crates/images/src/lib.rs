@@ -8,6 +8,7 @@
 mod archive;
 mod compression;
 mod digest;
+mod find;
 mod image;
 mod reference;
 mod root;
@@ -16,6 +17,7 @@ mod unpack;
 
 pub use archive::unpack_archive;
 pub use digest::{Digest, Hashing};
+pub use find::{find_programs, resolve_inside};
 pub use image::{Image, Platform, open, unpack_image};
 pub use reference::Reference;
 pub use unpack::{Limits, Unpacked, Unpacker};

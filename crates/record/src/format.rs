@@ -102,6 +102,9 @@ pub struct ContenderRecord {
     /// The vendor's archive that the server was unpacked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archive: Option<ArchiveRecord>,
+    /// The container image that the server's files are from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageRecord>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -109,6 +112,25 @@ pub struct ArchiveRecord {
     /// Where it was when the run began.
     pub path: String,
     pub sha256: String,
+}
+
+/// An image as it was when the run began; its tag may be another one's by now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageRecord {
+    /// Where it was: `oci:/images/layout:8.4`.
+    pub reference: String,
+    /// Of its manifest, in hexadecimal; of its configuration where there is no manifest.
+    pub digest: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index_digest: Option<String>,
+    pub config_digest: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<String>,
+    pub platform: String,
+    /// The server's path inside.
+    pub server: String,
+    /// What it sets that changes how its programs run.
+    pub environment: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use driver::{Admin, Dialect, Endpoint, Login};
 use engine::{
     Agreement, Cost, Effective, Engine, Found, Installation, Launch, Release, Reserved, Site, StartFiles, StartOptions,
-    Whereabouts,
+    Surroundings, Whereabouts,
 };
 
 pub static TOY: &[&dyn Engine] = &[&Toy];
@@ -66,7 +66,7 @@ impl Engine for Toy {
     fn locate(&self, _: &Path) -> Result<PathBuf> {
         bail!("a toy has no folder")
     }
-    fn version_of(&self, _: &Path, _: &[PathBuf]) -> Result<String> {
+    fn version_of(&self, _: &Path, _: &Surroundings) -> Result<String> {
         Ok("1.0".to_owned())
     }
     fn initialise(&self, site: &Site, shaping: &BTreeMap<String, String>) -> Result<()> {

@@ -131,7 +131,8 @@ fn target(text: &str) -> Result<Contender> {
 /// A folder holds the server of one engine.
 fn folder(folder: &Path) -> Result<Contender> {
     let path: PathBuf = std::path::absolute(folder).with_context(|| format!("no folder {}", folder.display()))?;
-    let version = |engine: &&&dyn engine::Engine| engine.version_of(&engine.locate(&path)?, &[]);
+    let version =
+        |engine: &&&dyn engine::Engine| engine.version_of(&engine.locate(&path)?, &engine::Surroundings::default());
     let holds = KNOWN.engines.0.iter().filter(|engine| version(engine).is_ok());
     let Some(engine) = holds.map(|engine| engine.kind()).next() else {
         bail!("{} holds no server: expected an unpacked one, with a folder `bin` or `sbin`", folder.display());

@@ -5,6 +5,7 @@ mod aa;
 mod arrangements;
 mod cores;
 mod crash;
+mod images;
 mod lua;
 mod own_sql;
 mod recovery;

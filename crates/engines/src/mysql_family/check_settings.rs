@@ -4,13 +4,12 @@
 //! an unknown option ends it with an error; later MySQL leaves it out of the list, which shows as well.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use super::{MysqlFamily, plain, user_argument};
 use engine::settings::{Agreement, Effective, verify};
-use engine::{Engine, Site, log_tail, server_environment};
+use engine::{Engine, Site, log_tail};
 
 pub fn check(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     let asked = under_plain_names(settings);
@@ -34,12 +33,9 @@ fn offered(family: &MysqlFamily, site: &Site, asked: &BTreeMap<String, String>) 
     let mut args = family.common_arguments(site.installation, site.data);
     args.extend(asked.iter().map(|(name, value)| user_argument(name, value)));
     args.extend(["--verbose", "--help"].map(Into::into));
-    let libraries = std::env::join_paths(&site.installation.libraries)?;
-    let mut command = Command::new(&site.installation.server);
-    command.args(args).current_dir(site.data).env_clear().envs(server_environment());
-    if !libraries.is_empty() {
-        command.env("LD_LIBRARY_PATH", libraries);
-    }
+    let around = &site.installation.around;
+    let mut command = around.command(&site.installation.server, &[site.scratch, site.data])?;
+    command.args(args).current_dir(site.data);
     // Two pipes: in one file, what it complains about would stand in the middle of the list.
     let output = command.output().with_context(|| format!("cannot execute {}", site.installation.server.display()))?;
     let log = site.scratch.join("vet.log");

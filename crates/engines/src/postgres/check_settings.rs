@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use super::BY_INITDB;
-use engine::{Exit, Program, Site, log_tail, server_environment};
+use engine::{Exit, Program, Site, log_tail};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -27,11 +27,8 @@ pub fn check(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     let log = site.scratch.join("vet.log");
     let program = Program {
         args,
-        environment: Some(server_environment()),
-        libraries: site.installation.libraries.clone(),
-        account: site.installation.engine().account()?,
         directory: Some("/".into()),
-        ..Program::new(&site.installation.server, &log)
+        ..site.installation.program(&site.installation.server, &log, &[site.scratch])?
     };
     let exit = program.run(LIMIT)?;
     ensure!(exit == Exit::Status(0), "the server {exit}\nit said: {}", log_tail(&log, 0).join("\n         "));

@@ -1,0 +1,158 @@
+//! A server out of a container image, beside the same one of this machine.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::support::{Place, text, wait_for};
+use serde_json::{Value, json};
+
+/// The files of the system's PostgreSQL, with all libraries of its programs and a shell.
+fn files_of_postgres(place: &Place) -> Option<BTreeSet<PathBuf>> {
+    place.installed("postgres")?;
+    let engines: Vec<Value> = serde_json::from_str(&place.expect(0, &["list", "engines", "--json"]).0).unwrap();
+    let mut server = engines.iter().rev().filter_map(|row| row["source"].as_str()?.strip_prefix("installed "));
+    let programs = Path::new(server.find(|path| path.ends_with("/postgres"))?).parent()?;
+    let version = programs.parent()?.file_name()?;
+    let mut files: BTreeSet<PathBuf> = [programs.parent()?.to_owned(), "/usr/share/zoneinfo".into()].into();
+    files.insert(Path::new("/usr/share/postgresql").join(version));
+    files.insert("/bin/sh".into());
+    for program in [programs.join("postgres"), programs.join("initdb"), "/bin/sh".into()] {
+        let listed = Command::new("ldd").arg(program).output().unwrap();
+        let listed = text(&listed.stdout);
+        let paths = listed.split_whitespace().filter(|word| word.starts_with('/'));
+        files.extend(paths.map(PathBuf::from));
+    }
+    Some(files)
+}
+
+/// A file's bytes as a blob of a layout: its size and digest.
+fn blob(layout: &Path, file: &Path) -> (u64, String) {
+    let (size, digest) = (fs::metadata(file).unwrap().len(), engine::sha256_of(file).unwrap());
+    fs::rename(file, layout.join("blobs/sha256").join(&digest)).unwrap();
+    (size, format!("sha256:{digest}"))
+}
+
+/// An OCI layout with one image, `server`, of these files of this machine.
+fn image(layout: &Path, files: &BTreeSet<PathBuf>) {
+    fs::create_dir_all(layout.join("blobs/sha256")).unwrap();
+    let file = layout.join("blob");
+    let mut tar = Command::new("tar");
+    tar.args(["--dereference", "--create", "--directory=/", "--file"]).arg(&file);
+    tar.args(files.iter().map(|path| path.strip_prefix("/").unwrap()));
+    assert!(tar.status().unwrap().success());
+    let (layer_size, layer) = blob(layout, &file);
+    let written = |value: Value| {
+        fs::write(&file, value.to_string()).unwrap();
+        blob(layout, &file)
+    };
+    let architecture = images::Platform::here().architecture;
+    let (config_size, config) = written(json!({
+        "os": "linux", "architecture": architecture, "created": "2031-05-04T10:15:00Z",
+        "config": { "Env": ["PATH=/usr/bin", "MALLOC_ARENA_MAX=4", "POSTGRES_PASSWORD=never-used"] },
+        "rootfs": { "type": "layers", "diff_ids": [layer] },
+    }));
+    let (size, digest) = written(json!({
+        "schemaVersion": 2,
+        "config": { "mediaType": "application/vnd.oci.image.config.v1+json", "size": config_size, "digest": config },
+        "layers": [{ "mediaType": "application/vnd.oci.image.layer.v1.tar", "size": layer_size, "digest": layer }],
+    }));
+    let index = json!({ "schemaVersion": 2, "manifests": [{
+        "mediaType": "application/vnd.oci.image.manifest.v1+json", "size": size, "digest": digest,
+        "annotations": { "org.opencontainers.image.ref.name": "server" },
+    }] });
+    fs::write(layout.join("index.json"), index.to_string()).unwrap();
+}
+
+/// An experiment of the system's server and one out of an image of the same files.
+fn duel(place: &Place, duration: &str) -> bool {
+    let Some(files) = files_of_postgres(place) else { return false };
+    image(&place.path().join("layout"), &files);
+    place.write(
+        "duel.toml",
+        &format!(
+            "contender = [{{ name = \"native\", engine = \"postgres@system\" }},\n\
+             {{ name = \"image\", engine = \"postgres\", image = \"oci:layout:server\" }}]\n\
+             workload = {{ name = \"oltp_point_select\", rows = 1000, clients = 2 }}\n\
+             method = {{ preset = \"quick\", duration = \"{duration}\", warmup = \"0s\", blocks = 1 }}\n"
+        ),
+    );
+    true
+}
+
+#[test]
+fn a_server_runs_out_of_an_image_and_the_run_knows_which_one_it_was() {
+    let place = Place::new();
+    if !duel(&place, "500ms") {
+        return;
+    }
+    place.expect(0, &["run", "duel.toml", "--accept-noisy"]);
+    place.assert_every_trial_ran_once();
+    let trials = place.trials();
+    assert!(trials.iter().all(|trial| trial["status"] == "ok"), "{trials:?}");
+    let contenders = place.json("plan.json")["contenders"].clone();
+    let image = &contenders[1]["image"];
+    assert!(image["server"].as_str().unwrap().ends_with("/bin/postgres"), "{image}");
+    assert!(image["reference"].as_str().unwrap().ends_with("/layout:server"), "{image}");
+    assert_eq!(image["environment"], json!({ "MALLOC_ARENA_MAX": "4" }));
+    assert_eq!(contenders[0]["version"], contenders[1]["version"]);
+    let source = contenders[1]["source"].as_str().unwrap();
+    assert!(
+        source.contains(&format!("oci:layout:server (sha256:{:.12})", image["digest"].as_str().unwrap())),
+        "{source}"
+    );
+    place.assert_nothing_is_left();
+
+    // The cache has it: its files may go away.
+    fs::remove_dir_all(place.path().join("layout")).unwrap();
+    place.expect(0, &["run", "--resume", place.run().unwrap().to_str().unwrap()]);
+}
+
+#[test]
+fn a_server_of_an_image_ends_with_a_killed_dbduel_and_leaves_no_mount() {
+    let place = Place::new();
+    if !duel(&place, "30s") {
+        return;
+    }
+    let running = place.start(&["run", "duel.toml", "--accept-noisy"]);
+    let in_image = || {
+        let mut servers = place.servers().into_iter();
+        servers.any(|line| line.contains("/root/usr/lib/postgresql/") && line.contains("-D ")).then_some(())
+    };
+    wait_for("a server of the image", Duration::from_secs(60), || in_image().is_some());
+    running.signal(libc::SIGKILL);
+    running.end();
+    wait_for("the end of all servers", Duration::from_secs(2), || place.servers().is_empty());
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    assert!(!mounts.contains(place.path().to_str().unwrap()), "{mounts}");
+}
+
+#[test]
+fn what_an_image_lacks_is_named() {
+    let place = Place::new();
+    let Some(mut files) = files_of_postgres(&place) else { return };
+    let is_library = |path: &&PathBuf| path.to_string_lossy().contains("libxml2.so");
+    let Some(library) = files.iter().find(is_library).cloned() else { return };
+    files.remove(&library);
+    image(&place.path().join("layout"), &files);
+    let check = |contender: &str, status: i32, said: &str| {
+        place.write("one.toml", &format!("contender = [{{ engine = \"sqlite\" }}, {{ name = \"i\", {contender} }}]\nworkload = \"oltp_point_select\"\n"));
+        let (_, err) = place.expect(status, &["run", "one.toml", "--accept-noisy"]);
+        assert!(err.contains(said), "{said}: {err}");
+    };
+    // Natively it would start with this machine's library, without a word.
+    check("engine = \"postgres\", image = \"oci:layout:server\"", 4, "libxml2.so");
+    check("engine = \"mysql\", image = \"oci:layout:server\"", 4, "holds no MySQL server (mysqld)");
+    check("engine = \"postgres\", image = \"oci:layout:other\"", 2, "no image of that tag; its tags: server");
+    check("engine = \"postgres\", image = \"postgres:17\"", 2, "skopeo copy docker://postgres:17 oci:images:server");
+    check(
+        "engine = \"postgres\", image = \"oci:layout:server\", basedir = \"/opt\"",
+        2,
+        "`image` stands beside `basedir`",
+    );
+    check("engine = \"postgres@15\", image = \"oci:layout:server\"", 2, "asks for a version and `image`");
+    check("engine = \"postgres\", server = \"/usr/bin/postgres\"", 2, "`server` stands without `image`");
+    check("engine = \"postgres\", image = \"oci:layout:server\", server = \"/no\"", 4, "the image has no file /no");
+}

@@ -1,0 +1,146 @@
+//! Servers out of container images: unpacked into the cache, found in their root, asked for their version there.
+//!
+//! What must stay true: a folder of the cache holds one image, by its digest; which server of it is meant is a
+//! contender's choice.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use images::{Limits, Platform, Reference};
+use record::format::ImageRecord;
+
+use super::inside::{Root, Surroundings};
+use super::provision::put_in_place;
+use super::request::ImageSource;
+use super::{Cache, Engine, Found};
+
+/// Beside the folder of its files: what is known of the image.
+const FACTS: &str = "image.json";
+const ROOT: &str = "root";
+/// Variables that change how a program runs; all others are for the image's own entry point.
+const VARIABLES: [&str; 5] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_CONF", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES"];
+const PATH: &str = "PATH";
+
+/// Fails where a text names no image that lies in files; behind the first line of the error is what to do.
+pub fn expect_image_in_files(reference: &str) -> Result<(), String> {
+    match Reference::parse(reference)? {
+        Reference::Registry { .. } => Err(format!(
+            "`{reference}` is in a registry, which dbduel does not ask\n\
+             copy it first: skopeo copy docker://{reference} oci:images:server, then image = \"oci:images:server\""
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The digest of an image in files, in hexadecimal; its layers are not read.
+pub fn image_digest(reference: &str) -> Result<String> {
+    Ok(opened(reference)?.digest.hex().to_owned())
+}
+
+fn opened(reference: &str) -> Result<images::Image> {
+    images::open(&Reference::parse(reference).map_err(anyhow::Error::msg)?, &Platform::here())
+}
+
+impl ImageSource {
+    pub(super) fn source_text(&self) -> String {
+        let (prefix, path) = self.reference.split_once(':').unwrap_or(("", &self.reference));
+        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
+        format!("image {prefix}:{name} (sha256:{:.12})", self.digest)
+    }
+}
+
+/// Unpacks an image into `target`, which appears whole or not at all.
+pub(super) fn install(
+    engine: &dyn Engine,
+    source: &ImageSource,
+    cache: &Cache,
+    target: &Path,
+    progress: &dyn Fn(&str),
+) -> Result<()> {
+    super::inside::expect_roots()?;
+    let image = opened(&source.reference)?;
+    let found = image.digest.hex();
+    ensure!(found == source.digest, "it is sha256:{found} now; the experiment means sha256:{}", source.digest);
+    progress(&format!("unpacking {}", source.reference));
+    let scratch = cache.scratch()?;
+    let folder = scratch.path().join("image");
+    fs::create_dir(&folder)?;
+    images::unpack_image(&image, &folder.join(ROOT), Limits::default())?;
+    let kept = |(name, _): &(&String, &String)| name.as_str() == PATH || VARIABLES.contains(&name.as_str());
+    let facts = ImageRecord {
+        reference: source.reference.clone(),
+        digest: source.digest.clone(),
+        index_digest: image.index_digest.as_ref().map(|digest| digest.hex().to_owned()),
+        config_digest: image.config_digest.hex().to_owned(),
+        created: image.created.clone(),
+        platform: image.platform.to_string(),
+        server: String::new(),
+        environment: image.environment.iter().filter(kept).map(|(name, value)| (name.clone(), value.clone())).collect(),
+    };
+    fs::write(folder.join(FACTS), serde_json::to_string_pretty(&facts)?)?;
+    // One that holds no such server is not kept.
+    server(engine, source, &folder)?;
+    put_in_place(&folder, &folder.join(FACTS), target)
+}
+
+fn facts(folder: &Path) -> Result<ImageRecord> {
+    let file = folder.join(FACTS);
+    let text = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is damaged\n  next: dbduel cache clear", file.display()))
+}
+
+/// What is around the programs of an image in the cache.
+pub(super) fn surroundings(folder: &Path) -> Result<Surroundings> {
+    let variables = facts(folder)?.environment.into_iter().filter(|(name, _)| name != PATH).collect();
+    Ok(Surroundings { libraries: Vec::new(), root: Some(Root { folder: folder.join(ROOT), variables }) })
+}
+
+/// The server that is meant, with its version, and its path as it is in the cache.
+pub(super) fn server(engine: &dyn Engine, source: &ImageSource, folder: &Path) -> Result<Found> {
+    let (root, facts, around) = (folder.join(ROOT), facts(folder)?, surroundings(folder)?);
+    let outside = |inside: &Path| root.join(inside.strip_prefix("/").unwrap_or(inside));
+    let candidates = match &source.server {
+        Some(server) => {
+            let there = images::resolve_inside(&root, server).filter(|server| outside(server).is_file());
+            vec![there.with_context(|| format!("the image has no file {}", server.display()))?]
+        }
+        None => images::find_programs(&root, facts.environment.get(PATH).map(String::as_str), engine.binaries()),
+    };
+    let mut servers = Vec::new();
+    let mut refused = None;
+    for inside in candidates {
+        match engine.version_of(&outside(&inside), &around) {
+            Ok(version) => servers.push((inside, version)),
+            Err(error) => refused = refused.or(Some(error)),
+        }
+    }
+    match (servers.as_slice(), refused) {
+        ([(inside, version)], _) => Ok(Found {
+            version: version.clone(),
+            server: outside(inside),
+            basedir: inside.parent().and_then(Path::parent).map(outside),
+        }),
+        ([], Some(error)) => Err(error),
+        ([], None) => bail!("the image holds no {} server ({})", engine.title(), engine.binaries().join(", ")),
+        (several, _) => {
+            let lines: String =
+                several.iter().map(|(path, version)| format!("\n  {} ({version})", path.display())).collect();
+            bail!(
+                "the image holds several servers{lines}\n  next: say which one, such as server = \"{}\"",
+                several[0].0.display()
+            )
+        }
+    }
+}
+
+/// All that is known of an image in the cache, for the record of a run.
+pub(super) fn record(engine: &dyn Engine, source: &ImageSource, folder: &Path) -> Result<ImageRecord> {
+    let root = folder.join(ROOT);
+    let server = server(engine, source, folder)?.server;
+    let inside: PathBuf = Path::new("/").join(server.strip_prefix(&root).unwrap_or(&server));
+    let facts = facts(folder)?;
+    let environment: BTreeMap<_, _> = facts.environment.into_iter().filter(|(name, _)| name != PATH).collect();
+    Ok(ImageRecord { reference: source.reference.clone(), server: inside.display().to_string(), environment, ..facts })
+}
