@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 
@@ -83,6 +84,20 @@ impl Draft {
         let shape = SearchShape { point: &point, blocks: BLOCKS_MAX, seed: record.seed };
         let search_text = search_text(&source, &experiment, &rivals, shape);
         Ok(Draft { file: file.to_owned(), source, overrides, record, search_text, experiment })
+    }
+
+    /// One that was begun before: nothing is drawn or decided again.
+    pub fn stored(
+        file: PathBuf,
+        source: String,
+        given: &GivenRecord,
+        record: SearchRecord,
+        search_text: String,
+        known: &Known,
+    ) -> Result<Draft> {
+        let overrides = overrides(given);
+        let experiment = Experiment::parse(&source, "given.toml", known, &overrides)?;
+        Ok(Draft { file, source, overrides, record, search_text, experiment })
     }
 
     pub fn incumbent(&self) -> &Contender {

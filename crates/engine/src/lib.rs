@@ -31,6 +31,7 @@ mod provision;
 pub mod request;
 mod reserved;
 mod scratch_server;
+mod selfcheck;
 mod server;
 pub mod settings;
 mod snapshot;
@@ -54,8 +55,8 @@ use record::format::ImageRecord;
 use crate::request::{Archive, ImageSource, Origin, VersionRequest};
 use crate::tunable::Tuning;
 
-pub use build::build;
 use cache::Aside;
+pub use build::build;
 pub use cache::{Cache, CacheEntry, WorkFolder, read_folder, remove_tree};
 pub use cost::Cost;
 pub use cpu_list::CpuList;
@@ -70,6 +71,7 @@ use provision::Knowledge;
 pub use provision::{Client, Layout, Package, find_on_path, sha256_of};
 pub use reserved::{Refusal, Reserved};
 pub use scratch_server::ScratchServer;
+pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions, server_environment};
 pub use settings::{Agreement, Effective, expect_known_settings, nearest_known, parse_quantity, parse_switch};
 pub use snapshot::{
@@ -807,8 +809,6 @@ impl fmt::Debug for Installation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{} {} ({})", self.kind, self.version, self.source)
     }
-}
-
 /// What a server binary answers to `--version`.
 pub fn version_output(server: &Path, around: &Surroundings) -> Result<String> {
     let aside = around.root.is_some().then(Aside::new).transpose()?;
@@ -821,6 +821,8 @@ pub fn version_output(server: &Path, around: &Surroundings) -> Result<String> {
         bail!("{} does not say its version: {}", server.display(), stderr.trim().trim_start_matches("error: "));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 }
 
 /// The lines of a log, from a byte position on, that most likely name the cause; three at most.
