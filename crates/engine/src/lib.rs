@@ -39,6 +39,7 @@ mod storage;
 pub mod target_url;
 pub mod tunable;
 mod user_server;
+mod version_output;
 pub mod volume;
 pub mod waits;
 
@@ -55,7 +56,6 @@ use record::format::ImageRecord;
 use crate::request::{Archive, ImageSource, Origin, VersionRequest};
 use crate::tunable::Tuning;
 
-use cache::Aside;
 pub use build::build;
 pub use cache::{Cache, CacheEntry, WorkFolder, read_folder, remove_tree};
 pub use cost::Cost;
@@ -80,6 +80,7 @@ pub use snapshot::{
 };
 pub use storage::{mount_options, storage_of};
 pub use user_server::UserServer;
+pub use version_output::version_output;
 pub use volume::Volume;
 pub use waits::Waits;
 
@@ -809,20 +810,6 @@ impl fmt::Debug for Installation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{} {} ({})", self.kind, self.version, self.source)
     }
-/// What a server binary answers to `--version`.
-pub fn version_output(server: &Path, around: &Surroundings) -> Result<String> {
-    let aside = around.root.is_some().then(Aside::new).transpose()?;
-    let places: Vec<&Path> = aside.iter().map(Aside::path).collect();
-    let mut command = around.command(server, &places)?;
-    command.arg("--version");
-    let output = command.output().with_context(|| format!("cannot execute {}", server.display()))?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!("{} does not say its version: {}", server.display(), stderr.trim().trim_start_matches("error: "));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
 }
 
 /// The lines of a log, from a byte position on, that most likely name the cause; three at most.
