@@ -7,7 +7,7 @@ pub mod hide_password;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
@@ -181,6 +181,21 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// Those of a run that another command makes.
+    pub fn of(runs: &Path, method: &MethodArgs) -> RunArgs {
+        RunArgs {
+            file: None,
+            runs: runs.to_owned(),
+            resume: None,
+            method: method.clone(),
+            label: Vec::new(),
+            gate: false,
+            full: false,
+            json: false,
+            twins: false,
+        }
+    }
+
     pub fn request(&self) -> campaign::Request {
         let RunArgs { file, runs, resume, .. } = self;
         campaign::Request {
@@ -202,7 +217,7 @@ impl RunArgs {
 const AA_BLOCKS_HELP: &str = "Run this many blocks [default: 20]; of fewer than 8 no result is kept";
 
 /// An A/A test: its flags are those of `run` that apply to it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct AaArgs {
     /// Take the first contender, the workloads, the sweep and the method from this TOML file
     #[arg(value_name = "FILE", required_unless_present = "resume")]

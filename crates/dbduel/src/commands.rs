@@ -17,6 +17,10 @@ mod try_out;
 mod tune;
 mod verify;
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
 use anyhow::{Context, Result, anyhow};
 
 use campaign::planning::{cannot_plan, expect_open_files, plan_experiment};
@@ -31,7 +35,6 @@ use bench::command_line::Verb;
 use experiment::{DEFAULT_EXPERIMENT, Experiment};
 use record::RunDir;
 use record::shell::shell_word;
-use report::{self, Report};
 
 /// Does what the command line asks and gives the exit status.
 pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
@@ -77,7 +80,7 @@ fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
     if args.table.is_some() {
         return Err(Failure::usage(anyhow!("--table chooses the rows of --format parquet, not of `{}`", args.format)));
     }
-    let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::Stored.name());
+    let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::STORED.name());
     if !of_table && (!args.beside.is_empty() || table != Default::default()) {
         return Err(Failure::usage(anyhow!(
             "--beside, --relative, --verbose, --skip-count and --no-bars shape the table of --format sqlbench, not `{}`",
@@ -142,6 +145,14 @@ fn schema() -> Result<u8, Failure> {
     Ok(exit::DONE)
 }
 
+/// Never over what is there: it may be a file that was edited.
+fn write_new(path: &Path, text: &str) -> Result<()> {
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    let refused = || format!("cannot write {}: name a file that is not there yet", path.display());
+    let mut file = opened.with_context(refused)?;
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// What a terminal gets of a text report.
 fn first_screen() -> report::Options {
     report::Options { brief: true, width: Some(terminal::width()), ..report::Options::default() }
@@ -178,4 +189,19 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     preflight.unchecked.iter().for_each(|line| note(line));
     preflight.expect_nothing_refused()?;
     Ok(exit::DONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ladder.toml");
+        write_new(&path, "mine").unwrap();
+        let error = format!("{:#}", write_new(&path, "yours").unwrap_err());
+        assert!(error.contains("that is not there yet"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
 }

@@ -3,16 +3,16 @@
 use anyhow::{Result, anyhow, ensure};
 use toml::{Table, Value};
 
-use crate::KNOWN;
+use crate::Known;
 use engine::{Cache, by_version};
 
 /// `mysql@5.5.9` …, the oldest first, of `mysql@5.5.9,5.6.24` or `postgres@9.6..18`.
-pub fn releases(wanted: &str) -> Result<Vec<String>> {
+pub fn releases(known: &Known, wanted: &str) -> Result<Vec<String>> {
     let (kind, versions) = wanted.split_once('@').ok_or_else(|| {
         anyhow!("`{wanted}` names no engine\n  next: write it as postgres@9.6..18 or mysql@5.5.9,5.6.24")
     })?;
     let found = match versions.split_once("..") {
-        Some((first, last)) => range(kind, first, last)?,
+        Some((first, last)) => range(known, kind, first, last)?,
         None => versions.split(',').map(|version| version.trim().to_owned()).collect(),
     };
     ensure!(
@@ -24,8 +24,8 @@ pub fn releases(wanted: &str) -> Result<Vec<String>> {
 }
 
 /// All of the catalogue from one version to another, both included: `18` includes `18.1`.
-fn range(kind: &str, first: &str, last: &str) -> Result<Vec<String>> {
-    let of_kind: Vec<String> = KNOWN
+fn range(known: &Known, kind: &str, first: &str, last: &str) -> Result<Vec<String>> {
+    let of_kind: Vec<String> = known
         .engines
         .list(&Cache::open()?)
         .into_iter()
@@ -73,16 +73,17 @@ pub fn contenders(file: &Table, releases: &[String]) -> Vec<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::known;
 
     #[test]
     fn a_list_is_taken_as_it_stands_and_a_range_from_the_catalogue() {
-        assert_eq!(releases("mysql@5.5.9,8.0.31").unwrap(), ["mysql@5.5.9", "mysql@8.0.31"]);
-        let range = releases("postgres@9.6..18").unwrap();
+        assert_eq!(releases(&known(), "mysql@5.5.9,8.0.31").unwrap(), ["mysql@5.5.9", "mysql@8.0.31"]);
+        let range = releases(&known(), "postgres@9.6..18").unwrap();
         assert!(range.len() >= 5 && range[0].starts_with("postgres@9.6"), "{range:?}");
         assert!(range.last().is_some_and(|last| last.starts_with("postgres@18")), "{range:?}");
         for (wrong, says) in [("mysql", "names no engine"), ("mysql@5.5.9", "needs two"), ("nosuch@1..2", "no engine")]
         {
-            assert!(releases(wrong).unwrap_err().to_string().contains(says), "{wrong}");
+            assert!(releases(&known(), wrong).unwrap_err().to_string().contains(says), "{wrong}");
         }
     }
 
