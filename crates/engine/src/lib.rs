@@ -79,7 +79,7 @@ pub use snapshot::{
     snapshot_key, sound_snapshot, template,
 };
 pub use storage::{mount_options, storage_of};
-pub use user_server::UserServer;
+pub use user_server::{SECRET_VARIABLES, STORE_PASSWORD_VARIABLE, STORE_VARIABLE, UserServer, password};
 pub use version_output::version_output;
 pub use volume::Volume;
 pub use waits::Waits;
