@@ -59,6 +59,8 @@ pub enum Command {
     History(HistoryArgs),
     /// Show stored and running experiments as web pages on this host, read-only
     Serve(ServeArgs),
+    /// Check the workers of an experiment with [cluster]
+    Cluster(ClusterArgs),
     /// Make and fill a workload's tables on a running server
     Prepare(WordsArgs),
     /// Run a workload against a running server and report; takes sysbench's command lines too
@@ -419,6 +421,26 @@ pub struct CompareArgs {
     pub runs: PathBuf,
     #[command(flatten)]
     pub table: TableArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ClusterArgs {
+    #[command(subcommand)]
+    pub action: ClusterAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ClusterAction {
+    /// Start the workers, read their clocks, measure what each can send at most against a server that does nothing,
+    /// and end them; reaches no server of the experiment
+    Check(ClusterCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ClusterCheckArgs {
+    /// Experiment file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@
 
 mod aa;
 mod advise;
+mod cluster;
 mod compare;
 mod history;
 mod init;
@@ -60,6 +61,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Init(args) => init::init(args),
         Command::Schema => schema(),
         Command::Completions(args) => shell::completions(args),
+        Command::Cluster(args) => cluster::cluster(args),
         Command::Man(args) => shell::man(args),
         Command::Verify(args) => verify::verify(args),
         Command::Selftest(args) => selftest::selftest(args),
@@ -184,6 +186,12 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         print(&(json + "\n"))?;
     } else {
         print(&plan.text())?;
+        let binary = std::env::current_exe().context("cannot find this program")?;
+        let inside_a_step = std::env::var_os("SLURM_STEP_ID").is_some();
+        let lines = experiment::cluster::plan_lines(&experiment, &binary, inside_a_step);
+        if !lines.is_empty() {
+            print(&format!("\nworkers\n  {}\n", lines.join("\n  ")))?;
+        }
     }
     let preflight = Preflight::of(&experiment);
     preflight.unchecked.iter().for_each(|line| note(line));

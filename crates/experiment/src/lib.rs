@@ -9,6 +9,7 @@
 
 mod aa;
 mod arrangements;
+pub mod cluster;
 mod contenders;
 mod defaults;
 mod error;
@@ -30,6 +31,7 @@ pub mod testing;
 mod vocabulary;
 mod workloads;
 
+pub use cluster::{Cluster, Launcher};
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use engine::CpuList;
 pub use engine::request::{
@@ -80,6 +82,8 @@ pub struct Experiment {
     pub transport: Transport,
     /// CPUs that the load generator was given; none where dbduel shares them out itself.
     pub client_cores: Option<CpuList>,
+    /// Workers that make the load; none where dbduel itself does.
+    pub cluster: Option<Cluster>,
     /// How much slower a candidate may be.
     pub gate: Option<GateRecord>,
     /// Every trial ends in a crash.

@@ -65,7 +65,7 @@ fn form(of: &Table, key: &Key, defaults: &toml::Table, known: &Known) -> Value {
         ("", "workload") => workloads(known),
         ("workload", "name") => json!({ "enum": workload_names(known) }),
         ("", "contender" | "ladder") => json!({ "type": "array", "minItems": 1, "items": nested(key.name) }),
-        ("", "sweep" | "method" | "clients" | "gate" | "recovery") => nested(key.name),
+        ("", "sweep" | "method" | "clients" | "cluster" | "gate" | "recovery") => nested(key.name),
         ("gate", "latency") => nested("gate.latency"),
         _ => written(key.value).unwrap_or_else(|| panic!("no form for `{}`: {}", key.name, key.value)),
     }
@@ -99,6 +99,8 @@ fn written(value: &str) -> Option<Value> {
         "CPU list" => pattern(r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"),
         "table of short texts" => json!({ "type": "object", "additionalProperties": text() }),
         "table of the server's own settings" => settings(),
+        "list of texts" => json!({ "type": "array", "items": text() }),
+        "list of whole numbers" => json!({ "type": "array", "items": { "type": "integer", "minimum": 1 } }),
         "list or range" => json!({ "oneOf": list_or_range() }),
         "list, range or `per-core`" => {
             json!({ "oneOf": list_or_range().into_iter().chain([json!({ "const": "per-core" })]).collect::<Vec<_>>() })

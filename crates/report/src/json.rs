@@ -21,7 +21,8 @@ use analysis::{
 use record::format::tuning::SearchRecord;
 use record::format::{
     AaRecord, BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure,
-    HostRecord, ImageRecord, MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, WorkloadRecord,
+    HostRecord, ImageRecord, MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, WorkerRecord,
+    WorkloadRecord,
 };
 
 use super::sentences::{self, Said};
@@ -187,6 +188,9 @@ struct Trial<'a> {
     /// Absent in runs that kept none, and in passes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     windows: Vec<WindowFigures>,
+    /// Who made the load, where several workers did.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    workers: &'a [WorkerRecord],
 }
 
 /// What is known of a candidate beside its comparisons.
@@ -378,6 +382,7 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
         metrics: &trial.metrics,
         // Nothing of a log that is damaged: `dbduel verify` finds it.
         windows: evidence.windows.get(&trial.trial).and_then(|log| windows(log)).unwrap_or_default(),
+        workers: &trial.workers,
     }
 }
 

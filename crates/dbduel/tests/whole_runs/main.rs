@@ -3,6 +3,7 @@
 
 mod aa;
 mod arrangements;
+mod cluster;
 mod cores;
 mod crash;
 mod images;
