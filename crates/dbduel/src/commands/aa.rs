@@ -11,6 +11,7 @@ pub fn aa(args: &AaArgs) -> Result<u8, Failure> {
         method: args.method.clone(),
         label: Vec::new(),
         gate: false,
+        store: None,
         full: false,
         json: args.json,
         twins: true,

@@ -52,6 +52,7 @@ fn run_args(file: Option<&Path>, runs: &Path, method: &MethodArgs) -> RunArgs {
         method: method.clone(),
         label: Vec::new(),
         gate: false,
+        store: None,
         full: false,
         json: false,
         twins: false,

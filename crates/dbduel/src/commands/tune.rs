@@ -242,6 +242,7 @@ fn run_args(args: &TuneArgs) -> RunArgs {
         method,
         label: Vec::new(),
         gate: false,
+        store: None,
         full: false,
         json: args.json,
         twins: false,

@@ -14,7 +14,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::{Failure, print};
+use super::{Failure, print, stored};
 use crate::cli::{VerifyArgs, exit};
 use analysis::EndReason;
 use experiment::plain_file;
@@ -61,7 +61,10 @@ impl Findings {
 
 pub fn verify(args: &VerifyArgs) -> Result<u8, Failure> {
     let path = Path::new(&args.subject);
-    let findings = if path.is_file() { of_page(path)? } else { of_run(&RunDir::open(&args.runs, &args.subject)?)? };
+    let findings = match path.is_file() {
+        true => of_page(path)?,
+        false => of_run(&*stored::open(&args.store, &args.runs, &args.subject)?)?,
+    };
     print(&findings.text(&args.subject))?;
     Ok(if findings.differences.is_empty() { exit::DONE } else { exit::VIOLATION })
 }
