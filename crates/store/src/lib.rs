@@ -126,7 +126,7 @@ impl Store {
             "SELECT run_id, name, {}, state, ended_by,
                  (SELECT count(*) FROM trial WHERE trial.run_id = run.run_id AND purpose IN {MEASURED}),
                  jsonb_array_length(plan -> 'trials'),
-                 (SELECT string_agg(one ->> 'name', ', ') FROM jsonb_array_elements(plan -> 'contenders') AS one),
+                 (SELECT string_agg(entry ->> 'name', ', ') FROM jsonb_array_elements(plan -> 'contenders') AS entries (entry)),
                  labels, {}, pushed_by
              FROM run WHERE ($1::text IS NOT NULL) AND ({condition}) ORDER BY started_at DESC, name DESC",
             time("started_at"),

@@ -53,9 +53,9 @@ CREATE VIEW tps AS
     FROM trial
     JOIN run USING (run_id)
     CROSS JOIN LATERAL (
-        SELECT coalesce(workload #>> '{primary,name}', 'tps') AS metric
-        FROM jsonb_array_elements(run.plan -> 'workloads') AS workload
-        WHERE workload ->> 'label' = trial.workload
+        SELECT coalesce(entry #>> '{primary,name}', 'tps') AS metric
+        FROM jsonb_array_elements(run.plan -> 'workloads') AS entries (entry)
+        WHERE entry ->> 'label' = trial.workload
         LIMIT 1
     ) AS declared
     WHERE trial.status = 'ok' AND trial.purpose IN ('compare', 'repeat', 'alone', 'crash');

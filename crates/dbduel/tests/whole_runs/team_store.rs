@@ -15,7 +15,7 @@ use crate::targets::Held;
 
 const QUICK: &str = "contender = [{ engine = \"sqlite\" }, { name = \"twin\", engine = \"sqlite\" }]\n\
     workload = { name = \"oltp_point_select\", rows = 200 }\nsweep.clients = [1, 2]\n\
-    method = { preset = \"quick\", duration = \"200ms\", warmup = \"0s\", blocks = 4 }\n";
+    method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 4 }\n";
 /// Two contenders at two points in four blocks.
 const TRIALS: usize = 16;
 
@@ -213,7 +213,7 @@ fn two_pushers_at_once_end_like_one() {
 fn trials_are_pushed_while_a_run_goes_on_and_a_store_that_is_killed_does_not_end_it() {
     let Some(team) = Team::new() else { return };
     let (url, place) = (team.url("dbduel"), &team.place);
-    place.write("try.toml", &QUICK.replace("200ms", "1s"));
+    place.write("try.toml", &QUICK.replace("500ms", "1s"));
     let run = place.start(&["run", "try.toml", "--store", &url]);
     let stored = || {
         let exists = team.value("dbduel", "SELECT to_regclass('run') IS NOT NULL") == "t";
@@ -378,7 +378,7 @@ fn a_server_that_logs_its_statements_does_not_log_the_password_that_it_is_given(
         "contender = [{ engine = \"postgres@system\", settings = { log_statement = \"all\" } }, { name = \"twin\", \
          engine = \"sqlite\" }]\nworkload = { name = \"oltp_point_select\", rows = 100 }\nsweep.clients = [1]\n\
          clients = { transport = \"tcp\" }\n\
-         method = { preset = \"quick\", duration = \"200ms\", warmup = \"0s\", blocks = 1 }\n",
+         method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 1 }\n",
     );
     place.expect(0, &["run", "try.toml"]);
     let logs: Vec<u8> = files(&place.run().unwrap()).into_iter().flat_map(|(_, bytes)| bytes).collect();
