@@ -27,7 +27,7 @@ Exit status:
     4  a contender did not start or has no trial that succeeded, a point was given up, a server was
        gone at the end, bench got wrong answers, or something needed is not there
     5  check: the data are not as they should be; verify: something differs; selftest: a target was
-       missed
+       missed; push, pull: a run is another than the one that is stored
   130  interrupted; what was measured is kept, `--resume` goes on";
 
 /// Which of these database servers is faster for this work, by how much, and how sure are we?
@@ -73,6 +73,12 @@ pub enum Command {
     Cleanup(WordsArgs),
     /// List engines, workloads, observers, report formats and stored runs
     List(ListArgs),
+    /// Copy stored runs into a team's store in PostgreSQL
+    Push(PushArgs),
+    /// Copy a run out of a team's store into a folder of its own
+    Pull(PullArgs),
+    /// List stored runs: those of a folder, or those of a team's store
+    Runs(RunsArgs),
     /// Print this host's hardware and system, as reports have it
     Host(HostArgs),
     /// Provision servers ahead of time
@@ -171,6 +177,10 @@ pub struct RunArgs {
     /// when that is not decided, for use in CI
     #[arg(long)]
     pub gate: bool,
+    /// Copy every finished trial into this team's store, postgres://user@host/database [default: DBDUEL_STORE, else
+    /// none]; the run never waits for it
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
     /// Print the whole text report instead of its first screen; report.txt always has all of it
     #[arg(long)]
     pub full: bool,
@@ -363,6 +373,57 @@ impl MethodArgs {
     }
 }
 
+/// Where a command finds the runs that it reads.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// Find runs in this team's store, by name, id, experiment or `last`, instead of in a folder:
+    /// postgres://user@host/database
+    #[arg(long, value_name = "URL", conflicts_with = "runs")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct PushArgs {
+    /// Copy these runs: folders, names under --runs, or `last`
+    #[arg(value_name = "RUN", required = true)]
+    pub run: Vec<String>,
+    /// Find runs by name under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Copy them into this store, postgres://user@host/database[?schema=dbduel&sslmode=require&password_file=/PATH]
+    /// [default: DBDUEL_STORE]; the password may also stand in DBDUEL_STORE_PASSWORD
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct PullArgs {
+    /// Copy this run: its name, its id, its experiment where only one run has it, or `last`
+    #[arg(value_name = "RUN")]
+    pub stored: String,
+    /// Copy it into a folder of its name under this one
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Copy it out of this store, postgres://user@host/database [default: DBDUEL_STORE]
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// List the runs under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Print the SQL that makes the tables of the store, for a role that may; connect to no server
+    #[arg(long, requires = "store", conflicts_with = "json")]
+    pub schema_sql: bool,
+    /// Print the list as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Listen on this loopback address; port 0 takes any free one
@@ -371,6 +432,8 @@ pub struct ServeArgs {
     /// Show the runs of this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 #[derive(Debug, Args)]
@@ -381,6 +444,8 @@ pub struct ReportArgs {
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
     /// Print it in this format; `dbduel list reports` lists all
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
@@ -419,6 +484,8 @@ pub struct CompareArgs {
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
     #[command(flatten)]
     pub table: TableArgs,
 }
@@ -672,6 +739,8 @@ pub struct VerifyArgs {
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 #[derive(Debug, Args)]

@@ -7,13 +7,16 @@ mod aa;
 mod advise;
 mod cluster;
 mod compare;
+mod follower;
 mod history;
 mod init;
 mod lists;
+mod mirror;
 mod run;
 mod selftest;
 mod serve;
 pub mod shell;
+mod stored;
 mod try_out;
 mod tune;
 mod verify;
@@ -34,7 +37,6 @@ use crate::cli::{Cli, Command, PlanArgs, ReportArgs, Rows, exit};
 use crate::shipped;
 use bench::command_line::Verb;
 use experiment::{DEFAULT_EXPERIMENT, Experiment};
-use record::RunDir;
 use record::shell::shell_word;
 
 /// Does what the command line asks and gives the exit status.
@@ -54,6 +56,9 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Check(args) => bench::command(Verb::Check, &args.words),
         Command::Cleanup(args) => bench::command(Verb::Cleanup, &args.words),
         Command::List(args) => lists::list(args),
+        Command::Push(args) => stored::push(args),
+        Command::Pull(args) => stored::pull(args),
+        Command::Runs(args) => stored::runs(args),
         Command::Host(args) => lists::host(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),
@@ -89,13 +94,19 @@ fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
             args.format
         )));
     }
-    let run = RunDir::open(&args.runs, run)?;
+    let run = stored::open(&args.store, &args.runs, run)?;
     let color = args.out.is_none() && wants_color();
     let beside = args.beside.iter().map(|path| report::sqlbench::read_log(path)).collect::<Result<_>>()?;
     let printed = first_screen();
     let brief = args.out.is_none() && !args.full;
     let width = printed.width.filter(|_| args.out.is_none());
-    let text = report::write(&run, &args.format, &report::Options { color, brief, width, table, beside })?;
+    let mut evidence = Evidence::gather(&run)?;
+    if run.is_copy() {
+        // Its folder is gone when the report is read.
+        evidence.folder.clear();
+    }
+    let options = report::Options { color, brief, width, table, beside };
+    let text = report::write_evidence(&evidence, &args.format, &options)?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
         None => print_report(&text)?,
@@ -132,7 +143,7 @@ fn export(args: &ReportArgs, run: &str) -> Result<u8, Failure> {
             shell_word(run)
         )));
     }
-    let bytes = columnar::write(&RunDir::open(&args.runs, run)?, rows)?;
+    let bytes = columnar::write(&*stored::open(&args.store, &args.runs, run)?, rows)?;
     match &args.out {
         Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?,
         None => print_bytes(&bytes)?,

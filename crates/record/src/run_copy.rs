@@ -120,7 +120,7 @@ mod tests {
         let files = run.files_of_run().unwrap();
         assert_eq!(files.paths, ["logs/a.log", "logs/b.log", "plan.json", "report.txt"]);
         assert_eq!(files.left_out, ["link"]);
-        assert_eq!(run.files_of_trial(1).unwrap().paths, ["trials/1/server.log", "trials/1/series.csv"]);
+        assert_eq!(run.files_of_trial(1).unwrap().paths, ["trials/1/series.csv", "trials/1/server.log"]);
         assert!(run.files_of_trial(3).unwrap().paths.is_empty());
     }
 

@@ -116,7 +116,7 @@ pub struct Options {
 /// All that a report may look at.
 #[derive(Debug, Clone)]
 pub struct Evidence {
-    /// Where the run lies, for the reader.
+    /// Where the run lies, for the reader; empty where it lies in no folder.
     pub folder: String,
     pub plan: PlanRecord,
     pub run: RunRecord,
@@ -189,7 +189,12 @@ fn profiles(run: &RunDir, trials: &StoredTrials) -> Result<Vec<DiagnosticRecord>
 
 /// Tells a stored run in the form asked for.
 pub fn write(run: &RunDir, format: &str, options: &Options) -> Result<String> {
-    rendered(find(format)?, &Evidence::gather(run)?, options)
+    write_evidence(&Evidence::gather(run)?, format, options)
+}
+
+/// The same of a run that was read already.
+pub fn write_evidence(evidence: &Evidence, format: &str, options: &Options) -> Result<String> {
+    rendered(find(format)?, evidence, options)
 }
 
 /// The only control characters in it are line breaks, tabs and, where they are asked for, colours.

@@ -2,15 +2,14 @@
 
 use std::path::Path;
 
-use super::{Failure, print};
+use super::{Failure, print, stored};
 use crate::cli::{VerifyArgs, exit};
-use record::RunDir;
 
 pub fn verify(args: &VerifyArgs) -> Result<u8, Failure> {
     let path = Path::new(&args.subject);
     let findings = match path.is_file() {
         true => verify::of_page(path)?,
-        false => verify::of_run(&RunDir::open(&args.runs, &args.subject)?)?,
+        false => verify::of_run(&*stored::open(&args.store, &args.runs, &args.subject)?)?,
     };
     print(&findings.text(&args.subject))?;
     Ok(if findings.is_clean() { exit::DONE } else { exit::VIOLATION })

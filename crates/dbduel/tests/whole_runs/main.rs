@@ -16,5 +16,6 @@ mod serve;
 #[path = "../support/mod.rs"]
 mod support;
 mod targets;
+mod team_store;
 mod tune;
 mod windows;
