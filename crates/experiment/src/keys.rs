@@ -203,9 +203,9 @@ pub const SWEEP_KEYS: &[Key] = &[
     key(CORES, "list or range", "none", "cores of the server; the best number of clients for each is reported"),
     key(
         CLIENTS,
-        "list, range or `per-core`",
+        "list, range, `per-core` or `cores`",
         "none",
-        "number of clients; `per-core` beside `cores`: 1, 2, 4 and 8 for each core",
+        "number of clients; beside `cores` also `per-core` (1, 2, 4 and 8 for each core) and `cores` (1 for each core), alone or in the list",
     ),
     key(RATE, "list or range", "none", "arrivals per second of an open loop"),
     key("warehouses", "list or range", "none", "data size of the TPC-C-derived workload"),
