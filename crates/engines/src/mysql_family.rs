@@ -506,7 +506,7 @@ impl Observe for MysqlFamily {
     }
 
     fn waits(&self) -> Option<Waits> {
-        Some(Waits::Summed(waits::summed))
+        Some(Waits::Summed { ask: waits::summed, or: waits::sample })
     }
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
