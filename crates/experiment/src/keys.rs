@@ -106,6 +106,9 @@ pub const TOP_KEYS: &[Key] = &[
     key("labels", "table of short texts", "none", "what runs are found and joined by, such as commit = \"4f2a91c\""),
 ];
 
+const TRANSPORT_MEANING: &str = "how clients connect to managed servers: `tcp` by loopback, `namespace` by TCP to a server in a network namespace \
+                                 with an address of its own, which needs root and `ip`";
+
 pub const CONTENDER_KEYS: &[Key] = &[
     key("name", "text", "the engine string", "name in reports; unique"),
     key(
@@ -122,6 +125,7 @@ pub const CONTENDER_KEYS: &[Key] = &[
         "",
         "where the data directory lies; `disk` is the work folder",
     ),
+    key("transport", "`socket`, `tcp` or `namespace`", "that of [clients]", TRANSPORT_MEANING),
     key("cores", "CPU list such as `\"0-3\"`", "all CPUs that are not the client's", "CPUs that the server may use"),
     key("memory", "size such as `\"8GiB\"`", "all memory of the host", "memory limit, by a control group"),
     key("basedir", "folder", "none", "a server that you unpacked; `engine` then has no version"),
@@ -212,7 +216,7 @@ pub const SWEEP_KEYS: &[Key] = &[
 ];
 
 pub const CLIENTS_KEYS: &[Key] = &[
-    key("transport", "`socket` or `tcp`", "", "how clients connect to managed servers"),
+    key("transport", "`socket`, `tcp` or `namespace`", "", TRANSPORT_MEANING),
     key(
         CORES,
         "CPU list such as `\"3\"`",

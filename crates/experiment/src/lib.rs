@@ -128,6 +128,8 @@ pub struct Contender {
     pub origin: Origin,
     pub settings: BTreeMap<String, String>,
     pub storage: Storage,
+    /// How clients connect to it, where that is not as to all others.
+    pub transport: Option<Transport>,
     /// CPUs that its server was given.
     pub cores: Option<CpuList>,
     pub memory_bytes: Option<u64>,

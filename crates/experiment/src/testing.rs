@@ -130,6 +130,7 @@ pub fn contender(name: &str) -> Contender {
         origin: Origin::Managed,
         settings: BTreeMap::from([("innodb_buffer_pool_size".to_owned(), "256M".to_owned())]),
         storage: Storage::Disk,
+        transport: None,
         cores: None,
         memory_bytes: None,
     }
