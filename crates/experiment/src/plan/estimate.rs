@@ -322,6 +322,7 @@ mod tests {
         let kind = |name: &str| crate::testing::known().workloads.0.iter().find(|kind| kind.name == name).unwrap();
         let of = |name: &str| {
             let mut experiment = experiment(&["a", "b"], &[4], 8, 1);
+            experiment.workloads.truncate(1);
             experiment.workloads[0].kind = kind(name);
             (plan_of(&experiment), experiment)
         };
