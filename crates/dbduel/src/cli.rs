@@ -202,6 +202,7 @@ impl RunArgs {
             method: method.clone(),
             label: Vec::new(),
             gate: false,
+            store: None,
             full: false,
             json: false,
             twins: false,

@@ -5,9 +5,7 @@
 //! that counts rollbacks twice, as the old report did, is printed only where its arithmetic was asked
 //! for by name.
 
-use anyhow::Result;
-
-use super::{Evidence, Options, Report, wording};
+use super::{Evidence, Report, wording};
 use analysis::{Cell, Kind};
 use record::format::{TrialRecord, WorkloadRecord, point_text};
 
