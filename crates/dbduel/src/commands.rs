@@ -31,7 +31,6 @@ pub use terminal::{Failure, note, print, print_bytes, print_report};
 use crate::KNOWN;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, Rows, exit};
 use crate::shipped;
-use report::{self, Report};
 use bench::command_line::Verb;
 use experiment::{DEFAULT_EXPERIMENT, Experiment};
 use record::RunDir;
@@ -81,7 +80,7 @@ fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
     if args.table.is_some() {
         return Err(Failure::usage(anyhow!("--table chooses the rows of --format parquet, not of `{}`", args.format)));
     }
-    let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::Stored.name());
+    let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::STORED.name());
     if !of_table && (!args.beside.is_empty() || table != Default::default()) {
         return Err(Failure::usage(anyhow!(
             "--beside, --relative, --verbose, --skip-count and --no-bars shape the table of --format sqlbench, not `{}`",

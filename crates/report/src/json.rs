@@ -27,24 +27,15 @@ use record::format::{
 use super::sentences::{self, Said};
 use super::{Evidence, Options, Report, conditions, scaling, settings_and_plans};
 
-pub struct Json;
+pub const JSON: Report = Report::new(
+    "json",
+    "everything: method, host, trials, comparisons, findings; for programs",
+    "dbduel report last --format json | jq '.comparisons[] | select(.point == null)'",
+    write,
+);
 
-impl Report for Json {
-    fn name(&self) -> &'static str {
-        "json"
-    }
-
-    fn description(&self) -> &'static str {
-        "everything: method, host, trials, comparisons, findings; for programs"
-    }
-
-    fn example(&self) -> &'static str {
-        "dbduel report last --format json | jq '.comparisons[] | select(.point == null)'"
-    }
-
-    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        Ok(serde_json::to_string_pretty(&Document::of(evidence))? + "\n")
-    }
+fn write(evidence: &Evidence, _: &Options) -> Result<String> {
+    Ok(serde_json::to_string_pretty(&Document::of(evidence))? + "\n")
 }
 
 /// The JSON Schema of the report.
