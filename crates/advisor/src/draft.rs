@@ -15,6 +15,7 @@ use experiment::plan::{data_directory_bytes, heaviest_point};
 use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, resolve};
 use record::format::Point;
 use record::format::tuning::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
+use record::setting_value::plain;
 use trial::host;
 
 /// What the candidate is called that meets the incumbent again.
@@ -128,9 +129,22 @@ impl Draft {
     }
 }
 
-/// A setting's name as all engines read it.
-fn plain(name: &str) -> String {
-    name.replace('-', "_").to_ascii_lowercase()
+fn overrides(given: &GivenRecord) -> Overrides {
+    Overrides {
+        preset: given.preset.clone(),
+        budget: given.budget_s.map(Duration::from_secs_f64),
+        blocks: given.blocks,
+        seed: given.seed,
+        set: given.set.clone(),
+        accept_noisy: given.accept_noisy,
+        contrast: given.contrast,
+        diagnose: given.diagnose,
+        labels: Default::default(),
+        twins: false,
+        fallback_name: Some(given.name.clone()),
+        files: None,
+        leaves_recovery: true,
+    }
 }
 
 /// The flags of the command line, kept for a resumed search.

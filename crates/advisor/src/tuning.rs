@@ -15,6 +15,7 @@ use crate::draft::{Draft, WINNER};
 use experiment::{CLIENTS, CORES, Experiment, Known, Overrides, WorkloadChoice};
 use load::{OptionSpec, OptionValue};
 use record::format::Point;
+use record::setting_value::plain;
 
 /// A contender that differs from the first one of the file in these settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -225,11 +226,6 @@ fn toml_value(value: OptionValue) -> Value {
         OptionValue::File { path, .. } => path.into(),
         OptionValue::Items(items) => Value::Array(items.into_iter().map(toml_value).collect()),
         OptionValue::Table(entries) => {
-/// A setting's name as all engines read it.
-fn plain(name: &str) -> String {
-    name.replace('-', "_").to_ascii_lowercase()
-}
-
             Value::Table(entries.into_iter().map(|(key, value)| (key, toml_value(value))).collect())
         }
     }
