@@ -57,6 +57,7 @@ pub fn run(options: &BenchLoad, root: &Path) -> Result<()> {
     for form in ["rows", "batch"] {
         tpcc_against_nothing(form, interval)?;
     }
+    draws_against_nothing(options, interval)?;
     scripts_against_nothing(options, interval)?;
     let server = loaded_mariadb(root)?;
     beside_the_floor(options, &server.target()?, interval)?;
@@ -116,8 +117,8 @@ fn tpcc_against_nothing(form: &str, interval: Duration) -> Result<()> {
 /// The statement of `oltp_point_select` as a script of the user's own, with the same distribution.
 const POINT_SELECT: &str = "\\set id random(1, 100000)\nSELECT c FROM sbtest1 WHERE id = :id;";
 
-fn script_options() -> BTreeMap<String, OptionValue> {
-    let file = OptionValue::File { path: "point_select.sql".to_owned(), text: POINT_SELECT.to_owned() };
+fn script_options(text: &str) -> BTreeMap<String, OptionValue> {
+    let file = OptionValue::File { path: "bench.sql".to_owned(), text: text.to_owned() };
     [("files".to_owned(), OptionValue::Items(vec![file]))].into()
 }
 
@@ -126,12 +127,29 @@ fn uniform() -> BTreeMap<String, OptionValue> {
     [("rand_type".to_owned(), OptionValue::Text("uniform".to_owned())), ("rows".to_owned(), rows)].into()
 }
 
+/// What a `\set` costs: a script of many of them, and one statement that is answered at once.
+fn draws_against_nothing(options: &BenchLoad, interval: Duration) -> Result<()> {
+    const COMMANDS: usize = 1_000;
+    for (drawn, bar_ns) in [("random(1, 1000000)", 60), ("random_zipfian(1, 1000000, 1.1)", 150)] {
+        let text = format!("\\set x {drawn}\n").repeat(COMMANDS) + "SELECT 1;";
+        let each_ns = |_| {
+            let client =
+                |slot: &Slot| Ok(script::client_on(&script_options(&text), NullConnection { statements: 0 }, slot)?);
+            let (tally, cpu_ns) = against_nothing(client, interval)?;
+            Ok(cpu_ns as f64 / tally.ended as f64 / COMMANDS as f64)
+        };
+        let each_ns = (0..options.pairs).map(each_ns).collect::<Result<Vec<f64>>>()?;
+        println!("null connection, \\set to {drawn}: {:.1} ns; the bar is {bar_ns}", Spread::of(each_ns));
+    }
+    Ok(())
+}
+
 /// Compares a point select of a script with the built-in one, without a server: what the language costs.
 fn scripts_against_nothing(options: &BenchLoad, interval: Duration) -> Result<()> {
     let each_ns = |(tally, cpu_ns): (Tally, u64)| cpu_ns as f64 / tally.ended as f64;
     let connection = || NullConnection { statements: 0 };
     let script = || {
-        let client = |slot: &Slot| Ok(script::client_on(&script_options(), connection(), slot)?);
+        let client = |slot: &Slot| Ok(script::client_on(&script_options(POINT_SELECT), connection(), slot)?);
         against_nothing(client, interval).map(each_ns)
     };
     let built_in = || {
@@ -154,7 +172,7 @@ fn scripts_beside_built_in(options: &BenchLoad, target: &Target, interval: Durat
         let kind = workloads::workload_kind(name).with_context(|| format!("{name} is no workload"))?;
         Ok(kind.with(given)?.into())
     };
-    let (own, built_in) = (built("script", &script_options())?, built("oltp_point_select", &uniform())?);
+    let (own, built_in) = (built("script", &script_options(POINT_SELECT))?, built("oltp_point_select", &uniform())?);
     for connections in [1, 8, options.connections] {
         let own = || us_per_query(&own, target, connections, interval);
         let built_in = || us_per_query(&built_in, target, connections, interval);

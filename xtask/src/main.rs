@@ -108,10 +108,16 @@ enum Task {
     TpccWorker(bench_tpcc::TpccWorker),
     /// Package every crate, and build dbduel from the packages alone
     Release(release::Release),
-    /// Run one fuzz target for a minute
+    /// Run one fuzz target, for a minute or for a number of inputs
     Fuzz {
         /// The target: a file under fuzz/fuzz_targets, without its ending
         name: String,
+        /// End after so many inputs and not after a minute
+        #[arg(long)]
+        runs: Option<u64>,
+        /// Make the inputs from this seed and the pieces of the language, without a fuzzer; for targets of scripts
+        #[arg(long, requires = "runs")]
+        seed: Option<u64>,
     },
 }
 
@@ -155,7 +161,8 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::TpccWorker(worker) => bench_tpcc::run_worker(&worker),
         Task::Release(_) => release::release(root),
-        Task::Fuzz { name } => fuzz(root, &name),
+        Task::Fuzz { name, runs: Some(runs), seed: Some(seed) } => check_inputs(root, &name, seed, runs),
+        Task::Fuzz { name, runs, .. } => fuzz(root, &name, runs),
     }
 }
 
@@ -187,7 +194,7 @@ fn reference(root: &Path) -> Result<()> {
     run(root, "git", &["status", "--short", "docs/reference"], &[])
 }
 
-fn fuzz(root: &Path, name: &str) -> Result<()> {
+fn fuzz(root: &Path, name: &str, runs: Option<u64>) -> Result<()> {
     let targets = fuzz_targets(&root.join("fuzz/fuzz_targets"))?;
     if !targets.iter().any(|target| target == name) {
         let known = if targets.is_empty() { "none yet".to_owned() } else { targets.join(", ") };
@@ -200,7 +207,21 @@ fn fuzz(root: &Path, name: &str) -> Result<()> {
              next: rustup toolchain install nightly && cargo install cargo-fuzz"
         );
     }
-    run(root, "cargo", &["+nightly", "fuzz", "run", name, "--", "-max_total_time=60"], &[])
+    let end = runs.map_or("-max_total_time=60".to_owned(), |runs| format!("-runs={runs}"));
+    run(root, "cargo", &["+nightly", "fuzz", "run", name, "--", &end], &[])
+}
+
+/// The properties of a target for so many inputs of a seeded generator, in a release build.
+fn check_inputs(root: &Path, name: &str, seed: u64, runs: u64) -> Result<()> {
+    let target = script::fuzzing::TARGETS.into_iter().find(|target| target.name == name);
+    let known = || script::fuzzing::TARGETS.map(|target| target.name).join(", ");
+    let target = target.with_context(|| format!("no generator for `{name}`; there are: {}", known()))?;
+    if bench::done_in_release(root)? {
+        return Ok(());
+    }
+    (0..runs).for_each(|number| target.check(seed, number));
+    println!("{name}: {runs} inputs of seed {seed}, no property is broken");
+    Ok(())
 }
 
 /// Names of the fuzz targets, sorted; none where the folder is missing.

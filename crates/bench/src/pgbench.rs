@@ -50,10 +50,24 @@ pub fn command(words: &[String]) -> Result<u8, Failure> {
     };
     request.notes.iter().for_each(|text| note(&format!("warning: {text}")));
     let place = place::of(&request).map_err(|why| Failure::usage(anyhow!(why)))?;
+    if request.debug {
+        note(&described(&request, &place));
+    }
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     end_late(Arc::clone(&interrupted)).context("no thread to end by")?;
     let job = Job { target: place.target(), place, request, interrupted };
     if job.request.init.is_some() { init::init(&job) } else { run::run(&job) }
+}
+
+/// The server and the size of a run, in pgbench's words.
+fn described(request: &Request, place: &TargetUrl) -> String {
+    let host = place.socket.as_ref().map_or(place.host.clone(), |socket| socket.display().to_string());
+    let length = match (request.transactions, request.duration) {
+        (Some(each), _) => format!("nxacts: {each}"),
+        (None, duration) => format!("duration: {}", duration.map_or(0, |duration| duration.as_secs())),
+    };
+    let (port, clients, database) = (place.port, request.clients, &place.database);
+    format!("pghost: {host} pgport: {port} nclients: {clients} {length} dbName: {database}")
 }
 
 impl Job {

@@ -311,6 +311,10 @@ pub struct MethodArgs {
     /// may be given more than once; part of the plan and of its hash
     #[arg(long, value_name = "KEY=VALUE", value_parser = experiment::setting)]
     pub set: Vec<(String, String)>,
+    /// Take the `data` of your own SQL although it was not shut down cleanly: recovery runs once, on the copy, and the
+    /// report says so; the same as --set workload.accept_unclean=true
+    #[arg(long)]
+    pub accept_unclean: bool,
     /// Run although other processes use the host's CPU; verdicts then carry the caveat `noisy host`
     #[arg(long)]
     pub accept_noisy: bool,
@@ -331,13 +335,19 @@ fn budget(text: &str) -> Result<Duration, String> {
 }
 
 impl MethodArgs {
+    /// What `--set` and its short forms set.
+    fn settings(&self) -> impl Iterator<Item = (String, String)> {
+        let unclean = self.accept_unclean.then(|| ("workload.accept_unclean".to_owned(), "true".to_owned()));
+        self.set.iter().cloned().chain(unclean)
+    }
+
     pub fn overrides(&self) -> Overrides {
         Overrides {
             preset: self.preset.clone(),
             budget: self.budget,
             blocks: self.blocks,
             seed: self.seed,
-            set: self.set.iter().cloned().collect(),
+            set: self.settings().collect(),
             accept_noisy: self.accept_noisy,
             contrast: self.test_causes,
             diagnose: self.profile,

@@ -78,8 +78,6 @@ fn files_follow_the_rules_of_pgbench() {
     assert!(err.contains("wrong.sql:1:8: unknown function `random_zipf`"), "{err}");
     let (_, err) = expect(&place, 2, "-M extended -n -S");
     assert!(err.contains("protocol `extended` is PostgreSQL's"), "{err}");
-    let (_, err) = expect(&place, 2, "-d -S");
-    assert!(err.contains("--debug is not built yet"), "{err}");
     let prefix = place.path().join("log").display().to_string();
     expect(&place, 0, &format!("-n -S -c 2 -j 2 -t 50 -l --log-prefix={prefix}"));
     let files = std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path());
@@ -100,6 +98,49 @@ fn files_follow_the_rules_of_pgbench() {
     let several = format!("-n -f {} -f {} -t 5 --max-tries=3 --failures-detailed", path("a.sql"), path("b.sql"));
     let (out, _) = expect(&place, 0, &several);
     assert!(out.contains(" - number of deadlock failures: 0 (0.000%)\n - number of transactions retried: 0"), "{out}");
+}
+
+#[test]
+fn commands_are_printed_where_that_is_asked_for() {
+    let place = Place::new();
+    expect(&place, 0, "-i -q");
+    let path = place.path().join("a.sql").display().to_string();
+    let text = "\\set x random(3, 3)\n\\if :x > 1\n\\sleep 1 us\nSELECT :x AS y \\gset\n\\endif\nSELECT :y;\n";
+    std::fs::write(&path, text).unwrap();
+    let (_, err) = expect(&place, 0, &format!("-d -n -f {path} -t 1"));
+    let lines = format!(
+        "client 0 executing script \"{path}\"\nclient 0 executing \\set x\nclient 0 executing \\if\n\
+         client 0 executing \\sleep 1 us\nclient 0 sending SELECT 3 AS y\nclient 0 receiving\n\
+         client 0 sending SELECT 3\nclient 0 receiving\n"
+    );
+    assert!(err.contains(" nclients: 1 nxacts: 1 dbName: ") && err.ends_with(&lines), "{err}");
+    let (_, err) = expect(&place, 0, &format!("--verbose-errors -n -f {path} -t 1"));
+    assert_eq!(err, "", "no error, no line");
+}
+
+#[test]
+fn programs_run_only_where_that_is_allowed() {
+    let place = Place::new();
+    expect(&place, 0, "-i -q");
+    let (path, seen) = (place.path().join("a.sql"), place.path().join("seen"));
+    let script =
+        format!("\\set x 3\n\\setshell y expr :x + 4\n\\shell echo :y ::y >> {}\nSELECT :y;\n", seen.display());
+    std::fs::write(&path, script).unwrap();
+    let line = format!("-n -f {} -t 2", path.display());
+    let (_, err) = expect(&place, 2, &line);
+    assert!(err.contains("a.sql:2:1: `\\setshell` is refused") && err.contains("expected --allow-shell"), "{err}");
+    let (out, err) = expect(&place, 0, &format!("{line} --allow-shell"));
+    assert!(out.contains("actually processed: 2/2"), "{out}");
+    assert!(err.contains("warning: runs commands inside the measured time: ") && err.contains("a.sql:2\n"), "{err}");
+    assert_eq!(std::fs::read_to_string(&seen).unwrap(), "7 :y\n7 :y\n");
+    for (command, why) in [
+        ("\\setshell y echo many", "shell command must return an integer"),
+        ("\\shell false", "could not launch shell command"),
+    ] {
+        std::fs::write(&path, format!("{command}\nSELECT 1;\n")).unwrap();
+        let (_, err) = expect(&place, 2, &format!("{line} --allow-shell"));
+        assert!(err.contains(&format!("error: {why}\nerror: client 0 aborted in command 0 (")), "{err}");
+    }
 }
 
 #[test]

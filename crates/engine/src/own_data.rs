@@ -81,7 +81,7 @@ fn unclean(place: &Path) -> (String, String) {
     let what = format!("{} was not shut down cleanly", place.display());
     (
         what,
-        "start and stop its server once, or set accept_unclean = true, which runs recovery once on the copy".to_owned(),
+        "start and stop its server once, or give --accept-unclean (in the file: accept_unclean = true), which runs recovery once on the copy".to_owned(),
     )
 }
 

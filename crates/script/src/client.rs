@@ -13,8 +13,9 @@ use load::{Answers, Attempt, Client, Clock, Fatal, Outcome, Recorder, Rng, State
 use crate::eval::{Expr, Scalar, Slot, int, is_true};
 use crate::pgbench::AsPgbench;
 use crate::pgbench::value_of;
-use crate::program::{AUTOMATIC, CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Protocol, RANDOM_SEED};
+use crate::program::{AUTOMATIC, CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Program, Protocol, RANDOM_SEED};
 use crate::statement::{Expectation, Gather, Piece, Role, SqlStatement};
+use crate::watch::Watch;
 use crate::workload::Script;
 
 /// Room for the text of a variable; one that outgrows it keeps the larger room.
@@ -109,6 +110,10 @@ struct Session<C, K> {
     names: Arc<[String]>,
     /// Why the last expression had no value.
     why: &'static str,
+    watch: Option<Watch>,
+    /// The number of the try under way, and the error that it has met, until it is known what becomes of it.
+    try_number: u64,
+    met: Option<Code>,
 }
 
 /// What comes behind a command.
@@ -178,6 +183,9 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             evaluated: 0,
             text: String::with_capacity(TEXT_BYTES),
             why: "",
+            watch: script.watch,
+            try_number: 0,
+            met: None,
             names: Arc::clone(&script.names),
             slots,
         };
@@ -194,6 +202,10 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
     fn begin(&mut self, turn: Turn) -> usize {
         let ScriptClient { script, session, .. } = self;
         let kind = session.begin(script, turn);
+        if let Some(watch) = session.watch {
+            let title = script.transactions[kind].path(session.dialect);
+            watch.command(session.client, &format!("executing script \"{title}\""));
+        }
         if !script.by_pgbench {
             session.open = false;
             session.reset(script.transactions[kind].program(session.dialect).initial);
@@ -229,9 +241,87 @@ impl<C: Connection, K: Clock> Session<C, K> {
         if let Some(refused) = self.refused.take() {
             self.decide_refused(refused, turn);
         }
+        self.end_try(turn.retry > 0, script.max_tries);
+        self.try_number = turn.retry + 1;
         self.rng = Rng::stream(self.input_seed, turn.series, turn.number);
         self.evaluated = 0;
         script.draw(&mut self.rng)
+    }
+
+    /// Prints what became of a try that met an error, once that is known.
+    fn end_try(&mut self, is_repeated: bool, max_tries: u64) {
+        if let (Some(_), Some(watch)) = (self.met.take(), self.watch.filter(|watch| watch.errors)) {
+            watch.ended_try(self.client, is_repeated, self.try_number, max_tries);
+        }
+    }
+
+    fn print_error(&self, script: &Script) {
+        let Some((watch, code)) = self.watch.filter(|watch| watch.errors).zip(self.met) else { return };
+        let (client, (kind, at)) = (self.client, self.at);
+        let command = script.transactions[kind].program(self.dialect).listed[at];
+        let error = Error::Retryable { code };
+        (watch.print)(&format!("client {client} got an error in command {command} (SQL) of script {kind}; {error}"));
+    }
+
+    /// Prints the command that is next. Of a statement it is the text that is sent.
+    #[cold]
+    fn print_command(&mut self, watch: Watch, program: &Program, op: usize, number: usize) {
+        let listed = &program.listing[program.listed[op]].text;
+        let what = match &program.ops[op] {
+            Op::Set { .. } => format!("executing {}", listed.split_whitespace().take(2).collect::<Vec<_>>().join(" ")),
+            Op::JumpUnless { .. } => {
+                format!("executing {}", listed.split_whitespace().next().unwrap_or_default())
+            }
+            Op::Jump(_) | Op::Sleep { .. } | Op::Shell { .. } => format!("executing {listed}"),
+            Op::EndPipeline(_) => "executing \\endpipeline".to_owned(),
+            Op::Run(one) | Op::Queue(one) => {
+                let statement = &program.statements[*one];
+                let Session { forms, text, slots, names, dialect, .. } = self;
+                match &forms[number + one] {
+                    Form::Filled if fill(text, &statement.pieces, slots, names, None) => format!("sending {text}"),
+                    _ => format!("sending {}", statement.prepared(*dialect).0),
+                }
+            }
+        };
+        watch.command(self.client, &what);
+        if matches!(program.ops[op], Op::Run(_) | Op::EndPipeline(_)) {
+            watch.command(self.client, "receiving");
+        }
+    }
+
+    /// Runs a program, with the values of variables among its words; `\setshell` keeps the number that it prints.
+    #[cold]
+    fn shell(&mut self, words: &[Piece], keep: Option<usize>) -> Step {
+        let mut command = String::new();
+        for word in words {
+            command.push_str(if command.is_empty() { "" } else { " " });
+            match word {
+                Piece::Text(word) => command.push_str(word),
+                Piece::Variable(slot) if self.slots[*slot].write(&mut command) => {}
+                Piece::Variable(_) => return self.without_value("undefined variable"),
+            }
+        }
+        self.evaluated = EVALUATED_MAX + 1;
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.arg("-c").arg(&command);
+        let Some(slot) = keep else {
+            return match shell.status() {
+                Ok(status) if status.success() => Step::Next,
+                _ => self.without_value("could not launch shell command"),
+            };
+        };
+        let printed = shell.stderr(std::process::Stdio::inherit()).output();
+        let first = printed.ok().and_then(|output| {
+            String::from_utf8_lossy(&output.stdout).lines().next().and_then(|line| line.trim().parse().ok())
+        });
+        let Some(number) = first else { return self.without_value("shell command must return an integer") };
+        self.slots[slot].set(Scalar::Int(number));
+        Step::Next
+    }
+
+    fn without_value(&mut self, why: &'static str) -> Step {
+        self.why = why;
+        Step::Fail
     }
 
     /// Gives variables their first values; those that are the client's own stay.
@@ -272,6 +362,7 @@ impl<C: Connection, K: Clock> Session<C, K> {
                 *next = if is_true(value) { *next } else { *to };
             }
             Op::Jump(to) => *next = *to,
+            Op::Shell { words, keep } => return self.shell(words, *keep),
             Op::Sleep { .. } | Op::Run(_) | Op::Queue(_) | Op::EndPipeline(_) => {}
         }
         Step::Next
@@ -381,6 +472,9 @@ impl<C: Connection, K: Clock> Session<C, K> {
     /// Counts a call that met an error, until it is known whether it is tried again.
     #[cold]
     fn refuse(&mut self, number: usize, end_ns: u64, error: Error) -> Error {
+        if let Error::Retryable { code } = error {
+            self.met = Some(code);
+        }
         // What ends a client of pgbench is no failure of a statement.
         if self.aborts && !matches!(error, Error::Retryable { .. }) {
             return error;
@@ -800,9 +894,14 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
         let mut next = 0;
         while let Some(op) = program.ops.get(next) {
             let site = first.site + next;
+            if let Some(watch) = session.watch {
+                session.print_command(watch, &program, next, first.statement);
+            }
             next += 1;
             let step = match op {
-                Op::Set { .. } | Op::JumpUnless { .. } | Op::Jump(_) => session.compute(op, site, &mut next),
+                Op::Set { .. } | Op::JumpUnless { .. } | Op::Jump(_) | Op::Shell { .. } => {
+                    session.compute(op, site, &mut next)
+                }
                 Op::Sleep { count, unit_us } => session.sleep(count, *unit_us, site, attempt).await,
                 Op::Run(number) => {
                     session.at = (kind, site - first.site);
@@ -847,6 +946,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
     }
 
     async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Error> {
+        self.session.print_error(&self.script);
         self.session.roll_back(attempt).await
     }
 
@@ -877,6 +977,11 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
             ),
             (other, _) => format!("client {client} script {kind} aborted in command {command} query 0: {other}"),
         })
+    }
+
+    async fn finish(&mut self, _: &mut Attempt) -> Result<(), Error> {
+        self.session.end_try(false, self.script.max_tries);
+        Ok(())
     }
 
     /// The session of the new connection begins like that of the first.

@@ -13,6 +13,7 @@ pub mod fuzzing;
 #[cfg(test)]
 mod mistakes;
 mod options;
+mod parts;
 pub mod pgbench;
 mod program;
 mod random;
@@ -21,6 +22,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 mod try_out;
+mod watch;
 mod workload;
 
 use std::collections::BTreeMap;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::fault::Source;
+use crate::parts::parts;
 use crate::program::{FAULTS_MAX, Variables, compile};
 
 /// A title, a script, and what is printed for it.
@@ -20,6 +21,9 @@ fn cases(text: &str) -> Vec<(&str, &str, &str)> {
 
 fn printed(script: &str) -> String {
     let source = Source { path: "order.sql".to_owned(), text: script.to_owned() };
+    if let Err(fault) = parts(&source) {
+        return format!("{}\n", source.told(&fault));
+    }
     match compile(&source, &mut Variables::new(&BTreeMap::new())) {
         Ok(program) if program.warnings.is_empty() => "no mistake is found\n".to_owned(),
         Ok(program) => program.warnings.iter().map(|warning| format!("warning: {warning}\n")).collect(),

@@ -8,7 +8,8 @@ use load::{DataPlace, ITEMS, OptionError, OptionSpec, OptionValue, Options, OwnD
 
 use crate::eval::Scalar;
 use crate::fault::{Source, nearest};
-use crate::program::{Protocol, Variables, compile};
+use crate::parts::{Part, parts};
+use crate::program::{Program, Protocol, Variables, compile};
 use crate::rows::{GeneratedTable, column};
 use crate::statement::plain;
 use crate::workload::{Check, PlainSql, Script, Transaction, When};
@@ -134,6 +135,7 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
     Ok(Script {
         protocol,
         by_pgbench: false,
+        watch: None,
         names: Arc::default(),
         texts: Arc::default(),
         transactions: transactions.into(),
@@ -266,33 +268,15 @@ fn transactions(value: &OptionValue, given: &BTreeMap<String, Scalar>) -> Read<V
             Some(other) => return Err(format!("weight is {other}; 0 to {WEIGHT_MAX} was expected").into()),
         };
         let name = match entry("name") {
-            None => name_of(&sources[0].path),
-            Some(OptionValue::Text(name)) => name.clone(),
+            None => None,
+            Some(OptionValue::Text(name)) => Some(name.clone()),
             Some(other) => return Err(format!("name is {other}; a text was expected").into()),
         };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if name.is_empty() || !name.chars().all(is_plain) {
-            return Err(format!("`{name}` is no name of a transaction: letters, digits and _ were expected").into());
-        }
-        if found.iter().any(|other| other.name == name) {
-            return Err(format!("two files have the name `{name}`: give one of them another `name`").into());
-        }
-        let mut compiled = |source: &Source| {
-            let mut variables = Variables::new(given);
-            let program = compile(source, &mut variables);
-            program.map(|program| (program, variables.initial)).map_err(|faults| faults.0)
-        };
-        let programs = sources.each_ref().map(&mut compiled);
-        let mut programs = programs.into_iter().filter_map(|one| match one {
-            Ok(program) => Some(program),
-            Err(more) => {
-                faults.extend(more.into_iter().filter(|fault| !faults.contains(fault)).collect::<Vec<_>>());
-                None
-            }
-        });
-        if let (Some(mysql), Some(postgres), Some(sqlite)) = (programs.next(), programs.next(), programs.next()) {
+        for (name, weight, sources) in of_file(name, weight, sources)? {
+            expect_new_name(&name, &found)?;
+            let programs = compiled(&sources, given, &mut faults);
             let paths = sources.map(|source| source.path);
-            found.push(Transaction { name, weight, programs: [mysql, postgres, sqlite], paths });
+            found.extend(programs.map(|programs| Transaction { name, weight, programs, paths }));
         }
     }
     if !faults.is_empty() {
@@ -305,6 +289,67 @@ fn transactions(value: &OptionValue, given: &BTreeMap<String, Scalar>) -> Read<V
         return Err("total script weight must not be zero".to_owned().into());
     }
     Ok(found)
+}
+
+/// The transactions of a file: itself, or those that its notes begin, which are the same in each of its texts.
+fn of_file(name: Option<String>, weight: u64, sources: [Source; 3]) -> Read<Vec<(String, u64, [Source; 3])>> {
+    let read = |source: &Source| parts(source).map_err(|fault| Wrong::InFiles(vec![source.told(&fault)]));
+    let [mysql, postgres, sqlite] = [read(&sources[0])?, read(&sources[1])?, read(&sources[2])?];
+    let titles = |parts: &[Part]| parts.iter().map(|part| (part.name.clone(), part.weight)).collect::<Vec<_>>();
+    let path = &sources[0].path;
+    if let Some(other) =
+        [(&postgres, &sources[1]), (&sqlite, &sources[2])].iter().find(|(parts, _)| titles(parts) != titles(&mysql))
+    {
+        let other = &other.1.path;
+        return Err(format!(
+            "{path} and {other} have other transactions: the same `-- transaction:` notes were expected"
+        )
+        .into());
+    }
+    if mysql.is_empty() {
+        return Ok(vec![(name.unwrap_or_else(|| name_of(path)), weight, sources)]);
+    }
+    if let Some(name) = name {
+        return Err(format!("name = \"{name}\": {path} names its transactions by `-- transaction:`").into());
+    }
+    let parts = mysql.into_iter().zip(postgres).zip(sqlite);
+    let one = |((mysql, postgres), sqlite): ((Part, Part), Part)| {
+        (mysql.name, (weight * mysql.weight).min(WEIGHT_MAX as u64), [mysql.source, postgres.source, sqlite.source])
+    };
+    Ok(parts.map(one).collect())
+}
+
+fn expect_new_name(name: &str, found: &[Transaction]) -> Read<()> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty() || !name.chars().all(is_plain) {
+        return Err(format!("`{name}` is no name of a transaction: letters, digits and _ were expected").into());
+    }
+    match found.iter().any(|other| other.name == name) {
+        true => Err(format!("two transactions have the name `{name}`: give one of them another `name`").into()),
+        false => Ok(()),
+    }
+}
+
+type Programs = [(Program, Vec<Scalar>); 3];
+
+/// The text of each dialect, compiled; None where there are faults, which are kept.
+fn compiled(sources: &[Source; 3], given: &BTreeMap<String, Scalar>, faults: &mut Vec<String>) -> Option<Programs> {
+    let compiled = |source: &Source| {
+        let mut variables = Variables::new(given);
+        let program = compile(source, &mut variables);
+        program.map(|program| (program, variables.initial)).map_err(|faults| faults.0)
+    };
+    match sources.each_ref().map(compiled) {
+        [Ok(mysql), Ok(postgres), Ok(sqlite)] => Some([mysql, postgres, sqlite]),
+        programs => {
+            for fault in programs.into_iter().filter_map(Result::err).flatten() {
+                if !faults.contains(&fault) {
+                    faults.push(fault);
+                }
+            }
+            None
+        }
+    }
 }
 
 /// The file's name without `.sql`, as it may stand in the name of a metric.

@@ -8,6 +8,7 @@ mod tables;
 mod workload;
 
 pub use crate::program::Protocol;
+pub use crate::watch::Watch;
 pub use builtins::{BUILTINS, Builtin, SELECT_ONLY, SIMPLE_UPDATE, TPCB_LIKE};
 pub use distributions::{DISTRIBUTIONS, Distribution, Shape};
 pub(crate) use expressions::value_of;

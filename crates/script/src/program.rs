@@ -7,7 +7,7 @@ use crate::eval::{Expr, Scalar};
 use crate::expression::{Names, Parser, unknown_variable};
 use crate::fault::{Fault, Faults, Source, nearest};
 use crate::statement::{
-    Ending, Expectation, Gather, Role, SqlStatement, column_names, name_in_quotes, names_after_colons, scan,
+    Ending, Expectation, Gather, Piece, Role, SqlStatement, column_names, name_in_quotes, names_after_colons, scan,
     with_names_in_quotes,
 };
 
@@ -65,6 +65,11 @@ pub enum Op {
     Queue(usize),
     /// Sends what was kept back; it is timed like a statement, and has no text.
     EndPipeline(usize),
+    /// Runs a program; the number that it prints may be kept.
+    Shell {
+        words: Vec<Piece>,
+        keep: Option<usize>,
+    },
 }
 
 /// Mistakes of one file that are printed; the rest is counted.
@@ -119,11 +124,14 @@ pub struct Variables {
     pub texts: Vec<(usize, String)>,
     /// Set where scripts follow pgbench's rules for names in SQL, with its way to send them.
     pub pgbench: Option<Protocol>,
+    /// Commands that run programs are no mistakes.
+    pub allows_shell: bool,
 }
 
 impl Variables {
     pub fn new(given: &BTreeMap<String, Scalar>) -> Variables {
-        let mut variables = Variables { names: Vec::new(), initial: Vec::new(), texts: Vec::new(), pgbench: None };
+        let mut variables =
+            Variables { names: Vec::new(), initial: Vec::new(), texts: Vec::new(), pgbench: None, allows_shell: false };
         for name in AUTOMATIC {
             variables.add(name, given.get(name).copied().unwrap_or(Scalar::Int(1)));
         }
@@ -173,10 +181,10 @@ impl Variables {
     }
 }
 
-/// The commands that there are, and those of pgbench that are refused.
+/// The commands that there are, and those that run programs.
 const COMMANDS: &[&str] =
     &["set", "gset", "aset", "if", "elif", "else", "endif", "sleep", "startpipeline", "endpipeline"];
-const COMMANDS_REFUSED: &[&str] = &["shell", "setshell"];
+const COMMANDS_OF_SHELL: &[&str] = &["shell", "setshell"];
 const NOTES: &[&str] = &["expect", "label"];
 
 /// An `\if` whose `\endif` has not come yet.
@@ -331,7 +339,11 @@ impl Compiler<'_> {
         }
         if source.text[end..].starts_with("\\;") {
             let what = "`\\;` joins statements into one text, which cannot be prepared";
-            return Err(Fault::new(end, what, "expected `;`, or protocol simple"));
+            let expected = match self.variables.pgbench {
+                Some(_) => "expected `;`, or protocol simple",
+                None => "expected `;`: only `dbduel pgbench -M simple` sends several statements as one",
+            };
+            return Err(Fault::new(end, what, expected));
         }
         let mut statement = SqlStatement {
             expectations: std::mem::take(&mut self.expectations),
@@ -439,8 +451,14 @@ impl Compiler<'_> {
                 let what = format!("\\{word} without a statement");
                 return Err(Fault::new(at, what, "expected it behind SQL, in place of `;`"));
             }
-            word if COMMANDS_REFUSED.contains(&word) => {
-                let expected = "take it out: it runs a program inside the measured time";
+            word if COMMANDS_OF_SHELL.contains(&word) && self.variables.allows_shell => {
+                self.shell(at, name_end, end, word == "setshell")?;
+            }
+            word if COMMANDS_OF_SHELL.contains(&word) => {
+                let expected = match self.variables.pgbench {
+                    Some(_) => "expected --allow-shell: it runs a program inside the measured time",
+                    None => "take it out: it runs a program inside the measured time",
+                };
                 return Err(Fault::new(at, format!("`\\{word}` is refused"), expected));
             }
             word => {
@@ -561,12 +579,36 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A comment that may be a note: `expect: 1 row`.
+    /// `\shell command` or `\setshell variable command`; a word `:name` is a variable's value, `::name` is `:name`.
+    fn shell(&mut self, at: usize, from: usize, end: usize, keeps: bool) -> Result<(), Fault> {
+        let source = self.source;
+        let mut words = source.text[from..end].split_whitespace().filter(|word| *word != "\\");
+        let missing = |what: &str| Fault::new(at, format!("no {what} to run"), "expected words of a shell behind it");
+        let keep = match keeps {
+            true => Some(self.assign(words.next().ok_or_else(|| missing("variable and no command"))?, at)?),
+            false => None,
+        };
+        let word = |word: &str| match word.strip_prefix(':') {
+            Some(literal) if literal.starts_with(':') => Piece::Text(literal.to_owned()),
+            Some(name) => match self.variables.find(name) {
+                Some(slot) => Piece::Variable(slot),
+                None => Piece::Text(word.to_owned()),
+            },
+            None => Piece::Text(word.to_owned()),
+        };
+        let words: Vec<Piece> = words.map(word).collect();
+        if words.is_empty() {
+            return Err(missing("command"));
+        }
+        self.push(Op::Shell { words, keep }, at);
+        Ok(())
+    }
+
+    /// A comment that may be a note: `expect: 1 row`; pgbench has none.
     fn note(&mut self, at: usize, comment: &str) -> Result<(), Fault> {
         let comment = comment.trim();
-        if comment.starts_with("transaction:") {
-            let expected = "expected one file for each transaction";
-            return Err(Fault::new(at, "several transactions in one file are not built yet", expected));
+        if self.variables.pgbench.is_some() {
+            return Ok(());
         }
         let Some((word, asked)) = comment.split_once(':').filter(|(word, _)| word.chars().all(is_name)) else {
             return Ok(());
@@ -681,7 +723,7 @@ impl Program {
                     go(*to, open);
                     go(at + 1, open);
                 }
-                Op::Set { .. } | Op::Sleep { .. } | Op::EndPipeline(_) => go(at + 1, open),
+                Op::Set { .. } | Op::Sleep { .. } | Op::EndPipeline(_) | Op::Shell { .. } => go(at + 1, open),
                 Op::Run(statement) | Op::Queue(statement) => match self.statements[*statement].opens {
                     Some(true) => go(at + 1, Some(self.lines[at])),
                     Some(false) => go(at + 1, None),
@@ -750,6 +792,7 @@ mod tests {
             Op::Run(statement) => format!("run {statement}"),
             Op::Queue(statement) => format!("queue {statement}"),
             Op::EndPipeline(statement) => format!("end {statement}"),
+            Op::Shell { .. } => "shell".to_owned(),
         });
         let expected =
             ["set", "run 0", "unless 5", "run 1", "jump 9", "unless 8", "run 2", "jump 9", "sleep 1000", "run 3"];

@@ -234,6 +234,32 @@ fn equal_seeds_give_equal_inputs_and_files_are_drawn_by_weight() {
 }
 
 #[test]
+fn a_file_may_hold_several_transactions() {
+    let shared = "\\set id 5\n-- transaction: heavy weight 2\nINSERT INTO log (item) VALUES (10 + :id);\n";
+    let shop = format!("{shared}-- transaction: light\nINSERT INTO log (item) VALUES (20 + :id);\nSELECT :id;\n");
+    let entry = |more: &[(&str, OptionValue)]| {
+        let mut entry = vec![("path", file("shop.sql", &shop)), ("weight", OptionValue::Number(3))];
+        entry.extend(more.iter().cloned());
+        OptionValue::Items(vec![table(&entry), table(&[("path", file("b.sql", "SELECT 1;"))])])
+    };
+    let script = read("", &[("files", entry(&[]))]).unwrap();
+    let named: Vec<_> = script.transactions.iter().map(|one| (one.name.as_str(), one.weight)).collect();
+    assert_eq!(named, [("heavy", 6), ("light", 3), ("b", 1)]);
+    assert_eq!(script.timed_statements(Dialect::Sqlite), ["heavy.3", "light.5", "light.6", "b.1"]);
+    let mut ran = run(script, 100);
+    let rows = ran.admin.rows("SELECT item, count(*) FROM log GROUP BY 1 ORDER BY 1").unwrap();
+    let items: Vec<_> = rows.iter().map(|row| row[0].as_deref().unwrap()).collect();
+    assert_eq!(items, ["15", "25"]);
+    let refused = |more: &[(&str, OptionValue)], expected: &str| {
+        let why = read("", &[("files", entry(more))]).unwrap_err().to_string();
+        assert!(why.contains(expected), "{why}");
+    };
+    refused(&[("name", text("shop"))], "shop.sql names its transactions by `-- transaction:`");
+    refused(&[("sqlite", file("lite.sql", "SELECT 1;"))], "shop.sql and lite.sql have other transactions");
+    refused(&[("sqlite", file("lite.sql", &shop.replace("20 + :id", ":ie")))], "lite.sql:5:32: unknown variable `ie`");
+}
+
+#[test]
 fn what_cannot_be_honoured_is_refused_by_name() {
     let check = |more: &[(&str, OptionValue)], option: &str, expected: &str| {
         let error = read("SELECT 1;", more).unwrap_err();

@@ -15,6 +15,7 @@ use crate::eval::Scalar;
 use crate::program::{Op, Program, Protocol};
 use crate::rows::GeneratedTable;
 use crate::statement::first_word;
+use crate::watch::Watch;
 
 /// A transaction, in the text of each dialect.
 #[derive(Debug, Clone)]
@@ -56,6 +57,7 @@ pub struct Script {
     /// As in pgbench, a value or an answer that is not what it has to be ends the client, and variables keep their
     /// values from one transaction of a client to the next.
     pub by_pgbench: bool,
+    pub watch: Option<Watch>,
     /// Of all variables, and the values that were given as text; both for scripts that follow pgbench.
     pub names: Arc<[String]>,
     pub texts: Arc<[(usize, String)]>,

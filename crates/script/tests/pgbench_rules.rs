@@ -49,7 +49,7 @@ fn scripts(text: &str, protocol: Protocol) -> Pgbench {
     let file = File { title: "a.sql".to_owned(), text: text.to_owned(), weight: 1, is_builtin: false };
     let defines = [("n", "0"), ("word", "some words"), ("e", "1e3")];
     let defines = defines.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let rules = Rules { protocol, defines, max_tries: 5, by_pgbench: true };
+    let rules = Rules { protocol, defines, max_tries: 5, by_pgbench: true, ..Rules::default() };
     Pgbench::new(&[file], PgbenchTables::new(1), &rules).unwrap()
 }
 
@@ -75,6 +75,13 @@ fn variables_last_from_one_try_to_the_next() {
     for protocol in [Protocol::Simple, Protocol::Prepared] {
         assert_eq!(ran(text, protocol, &turns), ["1", "2", "3", "4"], "{protocol:?}");
     }
+}
+
+#[test]
+fn notes_are_comments_to_pgbench() {
+    let text = "-- expect: nothing at all\n-- label: 1\nINSERT INTO seen VALUES (1);\n-- transaction: a b\n\
+        -- expect: 5 rows\nSELECT 1;";
+    assert_eq!(ran(text, Protocol::Simple, &[TURN]), ["1"]);
 }
 
 #[test]

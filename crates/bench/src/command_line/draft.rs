@@ -27,6 +27,9 @@ const PERCENTILES: [f64; 4] = [50.0, 95.0, 99.0, 99.9];
 const DRAIN_MAX: Duration = Duration::from_secs(60);
 const SYSBENCH_PERCENTILE: f64 = 95.0;
 
+/// Tests of sysbench that need no server.
+const WITHOUT_DATABASE: [&str; 5] = ["cpu", "memory", "fileio", "threads", "mutex"];
+
 /// What has been read so far; None where nothing was given.
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -152,6 +155,12 @@ impl Draft {
         Ok(())
     }
 
+    /// Gives an option of the workload its value, by an option of another name.
+    pub fn give(&mut self, typed: &str, name: &str, value: &str) {
+        let given = Given { typed: format!("--{typed}"), name: name.to_owned(), value: value.to_owned() };
+        self.workload_words.push(given);
+    }
+
     /// Notes an option that is understood and changes nothing.
     pub fn note(&mut self, what: &str) {
         self.notes.push(what.to_owned());
@@ -161,6 +170,10 @@ impl Draft {
         let verb = self.verb.expect("a draft is begun with its verb");
         if let Some(program) = self.program.take() {
             return self.finish_program(verb, program);
+        }
+        let mut tests = self.test.iter().chain(self.plain.first());
+        if let Some(test) = tests.find(|test| WITHOUT_DATABASE.contains(&test.as_str())) {
+            return Err(format!("`{test}` is not a database test; dbduel measures database servers alone"));
         }
         if let Some(given) = self.workload_words.iter().find(|given| takes(&given.name).is_none()) {
             return Err(unknown(given));
@@ -434,7 +447,13 @@ fn workload_options(
     for option in given {
         let spec = spec_of(kind, &option.name).ok_or_else(|| not_of(kind, option))?;
         let value = option_value(spec, &option.value).map_err(|why| format!("{}: {why}", option.typed))?;
-        found.insert(spec.name.to_owned(), value);
+        match (found.get_mut(spec.name), value) {
+            // Names of one table may come one by one.
+            (Some(OptionValue::Table(all)), OptionValue::Table(more)) => all.extend(more),
+            (_, value) => {
+                found.insert(spec.name.to_owned(), value);
+            }
+        }
     }
     Ok(found)
 }

@@ -312,6 +312,16 @@ pub static FLAGS: &[Flag] = &[
         },
     ),
     value(
+        "define",
+        &["d"],
+        "NAME=VALUE",
+        "Give a variable of your own SQL its value, as -D of pgbench does; may be given more than once",
+        |draft, text| {
+            draft.give("define", "variables", text);
+            Ok(())
+        },
+    ),
+    value(
         "compat",
         &[],
         "VERSION",

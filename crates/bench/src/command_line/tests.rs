@@ -304,3 +304,31 @@ fn commands_of_a_script_are_called_by_their_names() {
         matches!(with_script(Verb::Bench, "my.lua help"), Ok(Asked::Help(text)) if text.starts_with("my.lua options:"))
     );
 }
+
+#[test]
+fn variables_of_own_sql_come_one_by_one_or_together() {
+    let line = "a.sql@3 -D scale=10 --define hot=1.5 --variables=rows=7,deep=true --target mysql://app@db/shop";
+    let file =
+        |path: &str| if path == "a.sql" { Ok("SELECT :scale, :hot, :rows, :deep;".to_owned()) } else { no_file(path) };
+    let Ok(Asked::Do(request)) = read(Verb::Bench, &words(line), &file) else { panic!("{line}") };
+    let expected = [
+        ("deep", OptionValue::Flag(true)),
+        ("hot", OptionValue::Real(1.5)),
+        ("rows", OptionValue::Number(7)),
+        ("scale", OptionValue::Number(10)),
+    ];
+    let expected = expected.map(|(name, value)| (name.to_owned(), value)).into();
+    assert_eq!(request.workload_options["variables"], OptionValue::Table(expected));
+    let why = read(Verb::Bench, &words("a.sql -D scale --target mysql://app@db/shop"), &file).err().unwrap_or_default();
+    assert_eq!(why, "--define: name=number was expected, not `scale`");
+}
+
+#[test]
+fn tests_without_a_database_are_refused_by_name() {
+    let check = |line: &str, test: &str| {
+        let why = read_line(Verb::Bench, line).err().unwrap_or_default();
+        assert_eq!(why, format!("`{test}` is not a database test; dbduel measures database servers alone"), "{line}");
+    };
+    check("--test=cpu --cpu-max-prime=20000 run", "cpu");
+    check("fileio --file-total-size=1G prepare", "fileio");
+}

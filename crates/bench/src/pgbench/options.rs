@@ -43,6 +43,10 @@ pub struct Request {
     /// A connection for each transaction.
     pub connect_each: bool,
     pub failures_detailed: bool,
+    /// Print each command, and each error after which a transaction may be tried again.
+    pub debug: bool,
+    pub verbose_errors: bool,
+    pub allow_shell: bool,
     pub log: Option<Logging>,
     pub seed: Option<u64>,
     pub target: Option<TargetUrl>,
@@ -121,8 +125,7 @@ struct Flag {
     value: &'static str,
     mode: Mode,
     help: &'static str,
-    /// None where it is refused, and the help is what to do instead.
-    apply: Option<Apply>,
+    apply: Apply,
 }
 
 const fn flag(
@@ -133,12 +136,7 @@ const fn flag(
     help: &'static str,
     apply: Apply,
 ) -> Flag {
-    Flag { letter, name, value, mode, help, apply: Some(apply) }
-}
-
-/// An option that is known and cannot be honoured; its help is what to do instead.
-const fn refused(letter: Option<char>, name: &'static str, value: &'static str, help: &'static str) -> Flag {
-    Flag { letter, name, value, mode: Mode::Both, help, apply: None }
+    Flag { letter, name, value, mode, help, apply }
 }
 
 const FLAGS: &[Flag] = &[
@@ -336,8 +334,30 @@ const FLAGS: &[Flag] = &[
         |draft, value| TargetUrl::parse(value).map(|url| draft.request.target = Some(url)),
     ),
     flag(Some('?'), "help", "", Mode::Both, "print this text", |draft, _| set(&mut draft.help)),
-    refused(Some('d'), "debug", "", "leave it out: it would print inside the measured time"),
-    refused(None, "verbose-errors", "", "leave it out: it would print inside the measured time"),
+    flag(
+        Some('d'),
+        "debug",
+        "",
+        Mode::Both,
+        "print each command while it runs, inside the measured time",
+        |draft, _| set(&mut draft.request.debug),
+    ),
+    flag(
+        None,
+        "verbose-errors",
+        "",
+        Mode::Run,
+        "print each serialization failure and deadlock, inside the measured time",
+        |draft, _| set(&mut draft.request.verbose_errors),
+    ),
+    flag(
+        None,
+        "allow-shell",
+        "",
+        Mode::Run,
+        "let \\shell and \\setshell run programs, inside the measured time",
+        |draft, _| set(&mut draft.request.allow_shell),
+    ),
 ];
 
 fn set(flag: &mut bool) -> Result<(), String> {
@@ -435,8 +455,7 @@ impl Draft {
             Mode::Run => self.of_run.push(name),
             Mode::Both => {}
         }
-        let apply = flag.apply.ok_or_else(|| format!("--{name} is not built yet\n  next: {}", flag.help))?;
-        apply(self, value).map_err(|why| format!("--{name}: {why}"))
+        (flag.apply)(self, value).map_err(|why| format!("--{name}: {why}"))
     }
 
     fn finish(mut self) -> Result<Request, String> {
@@ -558,13 +577,11 @@ pub fn help() -> String {
         format!("  {letter}{:<28} {}\n", format!("--{}{value}", flag.name), flag.help)
     };
     let lines = |keep: &dyn Fn(&&Flag) -> bool| FLAGS.iter().filter(keep).map(line).collect::<String>();
-    let of = |mode: Mode| lines(&|flag| flag.apply.is_some() && flag.mode == mode);
-    let refused = lines(&|flag| flag.apply.is_none());
+    let of = |mode: Mode| lines(&|flag| flag.mode == mode);
     format!(
         "Run pgbench's scripts by pgbench's rules, and report in its layout\n\n\
          Usage: dbduel pgbench [OPTIONS] [DATABASE]\n\n\
-         Options:\n{}\nInitialization:\n{}\nA run:\n{}\n\
-         Refused, and what to do instead:\n{refused}",
+         Options:\n{}\nInitialization:\n{}\nA run:\n{}",
         of(Mode::Both),
         of(Mode::Init),
         of(Mode::Run)
@@ -608,8 +625,7 @@ mod tests {
     #[test]
     fn what_cannot_be_honoured_is_refused_by_name() {
         for (words, expected) in [
-            (&["-d"][..], "--debug is not built yet"),
-            (&["--sampling-rate=0.5"], "is allowed only when logging transactions (-l)"),
+            (&["--sampling-rate=0.5"][..], "is allowed only when logging transactions (-l)"),
             (&["-l", "--sampling-rate=2"], "invalid sampling rate: \"2\""),
             (&["-l", "--sampling-rate=0.5", "--aggregate-interval=5"], "cannot be used at the same time"),
             (

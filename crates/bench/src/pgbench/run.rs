@@ -10,7 +10,7 @@ use load::{
     ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Live, Load, LoadOptions, Rate, Reading, TransactionLog,
     Workload,
 };
-use script::pgbench::{Pgbench, PgbenchTables, Rules};
+use script::pgbench::{Pgbench, PgbenchTables, Rules, Watch};
 use terminal::{Failure, exit, note, print};
 
 use super::figures::{Run, partitions, spread};
@@ -33,15 +33,7 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
     }
     let mut admin = job.admin()?;
     let scale = scale(job, &mut admin)?;
-    let rules = Rules {
-        protocol: request.protocol,
-        defines: request.defines.clone(),
-        max_tries: request.max_tries,
-        by_pgbench: true,
-    };
-    let made = Pgbench::new(&request.files, PgbenchTables::new(scale), &rules);
-    let scripts = Arc::new(made.map_err(|faults| Failure::usage(anyhow!(faults.join("\n"))))?);
-    scripts.runs_on(job.target.dialect).map_err(|why| Failure::usage(anyhow!(why)))?;
+    let scripts = compiled(job, scale)?;
     let partitions = partitions(&mut admin);
     vacuum(job, &mut admin, &scripts);
     drop(admin);
@@ -92,6 +84,27 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
             exit::NOT_MEASURED
         }
     })
+}
+
+/// The scripts as this server takes them.
+fn compiled(job: &Job, scale: u64) -> Result<Arc<Pgbench>, Failure> {
+    let request = &job.request;
+    let is_watched = request.debug || request.verbose_errors;
+    let rules = Rules {
+        protocol: request.protocol,
+        defines: request.defines.clone(),
+        max_tries: request.max_tries,
+        by_pgbench: true,
+        allows_shell: request.allow_shell,
+        watch: is_watched.then_some(Watch { print: note, commands: request.debug, errors: request.verbose_errors }),
+    };
+    let made = Pgbench::new(&request.files, PgbenchTables::new(scale), &rules);
+    let scripts = made.map_err(|faults| Failure::usage(anyhow!(faults.join("\n"))))?;
+    scripts.runs_on(job.target.dialect).map_err(|why| Failure::usage(anyhow!(why)))?;
+    if let Some(place) = scripts.runs_programs(job.target.dialect) {
+        note(&format!("warning: runs commands inside the measured time: {place}"));
+    }
+    Ok(Arc::new(scripts))
 }
 
 fn epoch_us() -> u64 {

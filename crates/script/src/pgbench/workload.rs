@@ -15,6 +15,7 @@ use crate::eval::Scalar;
 use crate::fault::Source;
 use crate::program::{Listing, Op, Program, Protocol, Variables, compile};
 use crate::statement::Role;
+use crate::watch::Watch;
 use crate::workload::{Script, Transaction};
 
 /// One script: a file, or one that pgbench brings along.
@@ -28,7 +29,7 @@ pub struct File {
 }
 
 /// What holds for all scripts of a run.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Rules {
     pub protocol: Protocol,
     /// `-D`: names with their values as text.
@@ -38,12 +39,22 @@ pub struct Rules {
     /// Names in SQL and errors follow pgbench; without it every name has to be known, and an error fails its
     /// transaction only.
     pub by_pgbench: bool,
+    /// `\shell` and `\setshell` run programs.
+    pub allows_shell: bool,
+    pub watch: Option<Watch>,
 }
 
 impl Default for Rules {
     /// Those of an experiment.
     fn default() -> Rules {
-        Rules { protocol: Protocol::Prepared, defines: Vec::new(), max_tries: 0, by_pgbench: false }
+        Rules {
+            protocol: Protocol::Prepared,
+            defines: Vec::new(),
+            max_tries: 0,
+            by_pgbench: false,
+            allows_shell: false,
+            watch: None,
+        }
     }
 }
 
@@ -99,6 +110,7 @@ impl Pgbench {
             transactions: transactions.into(),
             protocol: rules.protocol,
             by_pgbench: rules.by_pgbench,
+            watch: rules.watch,
             names,
             texts,
             max_tries: rules.max_tries,
@@ -143,6 +155,16 @@ impl Pgbench {
         self.script.transactions.iter().map(of).collect()
     }
 
+    /// Where the first command stands that runs a program.
+    pub fn runs_programs(&self, dialect: Dialect) -> Option<String> {
+        let of = |one: &Transaction| {
+            let program = one.program(dialect);
+            let at = program.ops.iter().position(|op| matches!(op, Op::Shell { .. }))?;
+            Some(format!("{}:{}", one.path(dialect), program.lines[at]))
+        };
+        self.script.transactions.iter().find_map(of)
+    }
+
     fn writes_to(&self, table: &str) -> bool {
         let writes =
             |file: &File| ["UPDATE", "INSERT INTO"].iter().any(|word| file.text.contains(&format!("{word} {table} ")));
@@ -166,7 +188,9 @@ fn variables(given: &Given, rules: &Rules) -> Variables {
         return Variables::new(&values);
     }
     let texts = given.iter().filter_map(|(name, (_, text))| Some((name.clone(), text.clone()?))).collect();
-    Variables::of_pgbench(&values, &texts, rules.protocol)
+    let mut variables = Variables::of_pgbench(&values, &texts, rules.protocol);
+    variables.allows_shell = rules.allows_shell;
+    variables
 }
 
 fn transaction(file: &File, programs: [Program; 3], initial: &[Vec<Scalar>; 3]) -> Transaction {
