@@ -114,9 +114,9 @@ fn every_report_of_a_troubled_run_is_as_stored() {
 #[test]
 fn the_text_of_a_mixed_and_of_an_open_run_is_as_stored() {
     let mixed = evidence(&Story { ratios: [1.10, 1.06, 0.94, 0.85], ..Story::default() });
-    check("mixed.txt", text::TEXT.write(&mixed, &Options::default()).unwrap());
+    check("mixed.txt", &text::TEXT.write(&mixed, &Options::default()).unwrap());
     let open = evidence(&Story { ratios: [1.0; 4], spread: 0.06, ..Story::default() });
-    check("open.txt", text::TEXT.write(&open, &Options::default()).unwrap());
+    check("open.txt", &text::TEXT.write(&open, &Options::default()).unwrap());
     let gate = crate::sections::gate::tests::limited(0.95, 0.03);
     check("gate.md", &text::MARKDOWN.write(&gate, &Options::default()).unwrap());
 }
@@ -219,7 +219,7 @@ fn every_report_of_a_tpcc_run_prints_new_orders_a_minute() {
 #[test]
 fn the_text_of_a_ladder_is_as_stored() {
     let evidence = evidence_of(ladder_run(&Story::default(), PLANTED));
-    check("ladder.txt", text::TEXT.write(&evidence, &Options::default()).unwrap());
+    check("ladder.txt", &text::TEXT.write(&evidence, &Options::default()).unwrap());
 }
 
 #[test]
@@ -719,8 +719,8 @@ fn results_side_by_side_have_ratios_and_never_a_word() {
 #[test]
 fn colour_appears_only_when_asked_for() {
     let evidence = troubled();
-    let plain = rendered(text::TEXT, &evidence, &Options::default()).unwrap();
-    let coloured = rendered(text::TEXT, &evidence, &Options { color: true, ..Options::default() }).unwrap();
+    let plain = rendered(&text::TEXT, &evidence, &Options::default()).unwrap();
+    let coloured = rendered(&text::TEXT, &evidence, &Options { color: true, ..Options::default() }).unwrap();
     assert!(!plain.contains('\x1b') && coloured.contains("\x1b[1;31m"));
 }
 
@@ -736,7 +736,7 @@ fn no_report_sends_a_control_character_of_a_record() {
     evidence.trials = StoredTrials::new(trials, None);
     for report in REPORTS {
         for color in [false, true] {
-            let Ok(text) = rendered(*report, &evidence, &Options { color, ..Options::default() }) else { continue };
+            let Ok(text) = rendered(report, &evidence, &Options { color, ..Options::default() }) else { continue };
             let colours = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[0m"];
             let bare = colours.iter().fold(text, |text, colour| text.replace(colour, ""));
             let sent =
