@@ -110,6 +110,8 @@ pub enum WorkCopy {
 pub enum Transport {
     Socket,
     Tcp,
+    /// TCP to a server in a network namespace of its own.
+    Namespace,
 }
 
 pub const PAGE_CACHE_WORDS: &[(&str, Option<PageCache>)] =
@@ -119,7 +121,7 @@ pub const WORK_COPY_WORDS: &[(&str, Option<WorkCopy>)] =
 pub const PULL_WORDS: &[(&str, Option<PullPolicy>)] =
     &[("missing", Some(PullPolicy::Missing)), ("always", Some(PullPolicy::Always)), ("never", Some(PullPolicy::Never))];
 pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] =
-    &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp))];
+    &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp)), ("namespace", Some(Transport::Namespace))];
 
 /// The name of a value in a file, from the same list that reads it.
 pub fn word_of<T: Copy + PartialEq>(words: &[(&'static str, Option<T>)], value: T) -> &'static str {
