@@ -735,7 +735,6 @@ fn provision_image(
     let expect_server = |folder: &Path| image::server(engine, source, folder).map(drop);
     let install = |folder: &Path| image::install(source, cache, folder, progress, &expect_server);
     let folder = kept(resolved.folder(cache), cache, progress, &install)?;
-    source.remember(cache)?;
     let found = image::server(engine, source, &folder)?;
     let around = image::surroundings(&folder)?;
     let checksum = provision::sha256_of(&found.server)?;

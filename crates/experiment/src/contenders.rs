@@ -87,7 +87,7 @@ fn read_contender<'a>(
         }
     }
     let own_storage = read_storage(reader, section);
-    let (kind, engine, version, origin) = read_server(reader, section, known)?;
+    let (kind, engine, version, origin) = read_server(reader, section, known, None)?;
     Some(Contender {
         name: name.or_else(|| name_of_source(&origin)).unwrap_or_else(|| engine.clone()),
         kind,
@@ -102,18 +102,19 @@ fn read_contender<'a>(
     })
 }
 
-/// Which server a table means: its engine, that as it is written, its version, and where it comes from.
+/// Which server a table means: its engine, that as it is written, its version, and where it comes from. `below` is the
+/// engine where a table needs to name none.
 pub fn read_server<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
     known: &Known,
+    below: Option<&'static dyn Engine>,
 ) -> Option<(&'static dyn Engine, String, VersionRequest, Origin)> {
-    let origin = read_origin(reader, section);
+    let origin = read_origin(reader, section)?;
     let (engine, span) = match section.value("engine") {
         Some(value) => (reader.text(section, "engine")?, value.span()),
-        None => (engine_of_source(reader, section, origin.as_ref(), known)?, section.span.clone()),
+        None => (engine_of_source(reader, section, &origin, known, below)?, section.span.clone()),
     };
-    let origin = origin?;
     let (kind, version) = read_engine(reader, &span, &engine, known)?;
     Some((kind, engine, version, origin))
 }
@@ -122,11 +123,12 @@ pub fn read_server<'a>(
 fn engine_of_source<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
-    origin: Option<&Origin>,
+    origin: &Origin,
     known: &Known,
+    below: Option<&'static dyn Engine>,
 ) -> Option<String> {
-    let name = origin.and_then(name_of_source);
-    let found = name.as_deref().and_then(|name| known.engines.named_in(name));
+    let name = name_of_source(origin);
+    let found = name.as_deref().and_then(|name| known.engines.named_in(name)).or(below);
     if found.is_none() {
         let note = match name {
             Some(name) => format!("`{name}` does not show which: add engine = \"mysql\", or another one"),

@@ -141,7 +141,7 @@ fn read_rung<'a>(
     below: &Contender,
 ) -> Option<(Step, (Contender, Vec<ChangeRecord>))> {
     reader.check_keys(section, &names(RUNG_KEYS), &[]);
-    let server = read_other_server(reader, section, known);
+    let server = read_other_server(reader, section, known, below.kind);
     if server.is_none() && OF_THE_SERVER.iter().any(|key| section.value(key).is_some()) {
         return None;
     }
@@ -169,9 +169,14 @@ fn read_rung<'a>(
 /// Keys of a rung that name another server.
 const OF_THE_SERVER: [&str; 5] = ["engine", "image", "archive", "basedir", "server"];
 
-fn read_other_server<'a>(reader: &mut Reader<'a>, section: &Section<'a>, known: &Known) -> Option<OtherServer> {
+fn read_other_server<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    known: &Known,
+    below: &'static dyn Engine,
+) -> Option<OtherServer> {
     OF_THE_SERVER.iter().find(|key| section.value(key).is_some())?;
-    let (kind, engine, version, origin) = read_server(reader, section, known)?;
+    let (kind, engine, version, origin) = read_server(reader, section, known, Some(below))?;
     Some(OtherServer { kind, engine, version, origin })
 }
 

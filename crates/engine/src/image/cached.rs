@@ -40,7 +40,6 @@ impl Engines {
             };
             install(&image, cache, folder, progress, &expect_server)
         })?;
-        image.remember(cache)?;
         let digest = image.digest.as_deref().unwrap_or_default();
         let shown = |(engine, path, version): Held| {
             format!("{} {version} (sha256:{digest:.12}), {}", engine.kind(), path.display())

@@ -98,6 +98,7 @@ impl ImageSource {
             (PullPolicy::Missing | PullPolicy::Always, _) => {}
         }
         let asked = self.asked(cache, progress);
+        let asked = asked.and_then(|asked| asked.remember(cache).map(|()| asked));
         let Some(earlier) = cached.digest else { return asked };
         asked.with_context(|| {
             format!("the cache has {} as sha256:{earlier:.12}, which pull = \"missing\" takes", self.reference)
@@ -141,7 +142,7 @@ impl ImageSource {
     }
 
     /// Keeps which image its name means, for the next time without asking.
-    pub(crate) fn remember(&self, cache: &Cache) -> Result<()> {
+    fn remember(&self, cache: &Cache) -> Result<()> {
         let Some(digest) = self.digest.clone().filter(|_| parsed(&self.reference).is_ok_and(|one| !is_in_files(&one)))
         else {
             return Ok(());
