@@ -273,11 +273,12 @@ pub fn refuse<'a>(reader: &mut Reader<'a>, top: &Section<'a>, experiment: &Exper
     if experiment.recovery.is_some() {
         refuse(None, "[recovery] cannot stand beside [cluster]".to_owned(), "take one of the two out");
     }
-    let is_managed = |one: &&super::Contender| !matches!(one.origin, Origin::Target(_));
-    let managed = experiment.contenders.iter().find(is_managed);
-    if let (Some(managed), true) =
-        (managed, cluster.launcher != Launcher::Local && experiment.transport == Transport::Socket)
-    {
+    let uses_socket = |one: &&super::Contender| {
+        let transport = one.transport.unwrap_or(experiment.transport);
+        !matches!(one.origin, Origin::Target(_)) && transport == Transport::Socket
+    };
+    let is_elsewhere = cluster.launcher != Launcher::Local;
+    if let Some(managed) = experiment.contenders.iter().find(uses_socket).filter(|_| is_elsewhere) {
         let what = format!("workers on other hosts cannot use the socket of contender `{}`", managed.name);
         refuse(place("clients", "transport"), what, "write transport = \"tcp\" in [clients]");
     }

@@ -100,7 +100,7 @@ fn written(value: &str) -> Option<Value> {
         "table of short texts" => json!({ "type": "object", "additionalProperties": text() }),
         "table of the server's own settings" => settings(),
         "list of texts" => json!({ "type": "array", "items": text() }),
-        "list of whole numbers" => json!({ "type": "array", "items": { "type": "integer", "minimum": 1 } }),
+        "list of whole numbers" => json!({ "type": "array", "items": whole() }),
         "list or range" => json!({ "oneOf": [list_of(whole()), range()] }),
         "list, range, `per-core` or `cores`" => {
             let word = json!({ "enum": ["per-core", "cores"] });

@@ -573,6 +573,7 @@ mod tests {
 
     fn record(trial: u32) -> TrialRecord {
         TrialRecord {
+            workers: Vec::new(),
             trial,
             block: 1,
             order: 1,
