@@ -38,6 +38,7 @@ use crate::shipped;
 use bench::command_line::Verb;
 use experiment::{DEFAULT_EXPERIMENT, Experiment};
 use record::shell::shell_word;
+use report::Evidence;
 
 /// Does what the command line asks and gives the exit status.
 pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
