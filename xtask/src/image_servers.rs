@@ -559,7 +559,7 @@ fn moved_tag(who: &Who, place: &Path, registry: &Registry, subjects: &[Subject])
     who.expect(0, &["run", "--resume", &name])?;
     let log = fs::read_to_string(own.folder.join("log"))?;
     ensure!(
-        own.requests()? > asked && !log.lines().skip(0).last().unwrap_or_default().contains("manifests/1 "),
+        own.requests()? > asked && !log.lines().next_back().unwrap_or_default().contains("manifests/1 "),
         "the tag was asked for"
     );
     drop(own);

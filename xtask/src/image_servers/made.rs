@@ -126,8 +126,8 @@ fn libraries(program: &Path, own: Option<&Path>) -> Result<Vec<PathBuf>> {
 }
 
 /// A file at the same path in the image.
-fn same(file: &PathBuf) -> (PathBuf, PathBuf) {
-    (file.clone(), file.clone())
+fn same(file: &Path) -> (PathBuf, PathBuf) {
+    (file.to_owned(), file.to_owned())
 }
 
 fn add_layer(place: &Path, tag: &str, files: &[(PathBuf, PathBuf)]) -> Result<()> {

@@ -84,10 +84,9 @@ fn assert_pooled(place: &Place, trial: &Value) {
         let raw = fs::read(folder.join(format!("raw-{worker}.bin"))).unwrap();
         raw.chunks_exact(8).for_each(|ns| pooled.record(u64::from_le_bytes(ns.try_into().unwrap())));
     }
-    let mut files = fs::read_dir(&folder).unwrap().flatten().map(|entry| entry.path());
-    let log = files.find(|path| path.extension().is_some_and(|end| end == "hlog")).expect("a log of windows");
+    let log = fs::read_to_string(folder.join("latency.hlog")).unwrap();
     let mut merged = load::Histogram::default();
-    for window in load::read_windows(&fs::read_to_string(log).unwrap()) {
+    for window in load::read_windows(&log) {
         merged.add(&window.unwrap().latencies);
     }
     assert!(pooled.count() > 30, "{}", pooled.count());
