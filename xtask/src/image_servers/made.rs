@@ -125,9 +125,10 @@ fn libraries(program: &Path, own: Option<&Path>) -> Result<Vec<PathBuf>> {
     Ok(paths.filter(|path| own.is_none_or(|own| !path.starts_with(own))).collect())
 }
 
-/// A file at the same path in the image.
-fn same(file: &Path) -> (PathBuf, PathBuf) {
-    (file.to_owned(), file.to_owned())
+/// A file at the same path in the image; by the reference that lists of files are mapped with.
+#[allow(clippy::ptr_arg)]
+fn same(file: &PathBuf) -> (PathBuf, PathBuf) {
+    (file.clone(), file.clone())
 }
 
 fn add_layer(place: &Path, tag: &str, files: &[(PathBuf, PathBuf)]) -> Result<()> {
