@@ -12,7 +12,7 @@ use report::{Evidence, compare as side_by_side};
 /// One thing to compare.
 enum Given {
     Run(Box<Evidence>),
-    File(Column),
+    File(Box<Column>),
 }
 
 pub fn compare(args: &CompareArgs) -> Result<u8, Failure> {
@@ -39,7 +39,7 @@ pub fn layout(args: &TableArgs) -> Layout {
 fn open(args: &CompareArgs, name: &str) -> Result<Given, Failure> {
     let path = Path::new(name);
     if path.is_file() {
-        return Ok(Given::File(sqlbench::read_log(path)?));
+        return Ok(Given::File(Box::new(sqlbench::read_log(path)?)));
     }
     let run = stored::open(&args.store, &args.runs, name).map_err(|failure| Failure {
         error: failure.error.context(format!("{name} is neither a stored run nor a RUN file of the classic sql-bench")),
@@ -57,7 +57,7 @@ fn columns(names: &[String], given: &[Given]) -> Result<Vec<Column>> {
     let mut columns = Vec::new();
     for (name, given) in names.iter().zip(given) {
         match given {
-            Given::File(column) => columns.push(column.clone()),
+            Given::File(column) => columns.push((**column).clone()),
             Given::Run(evidence) => {
                 let own = sqlbench::columns(evidence);
                 ensure!(
