@@ -15,7 +15,7 @@ impl Digest {
         Digest::from_hash(Sha256::new_with_prefix(bytes))
     }
 
-    fn from_hash(hash: Sha256) -> Digest {
+    pub(crate) fn from_hash(hash: Sha256) -> Digest {
         Digest(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 

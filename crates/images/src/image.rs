@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::compression::decompressed;
+pub(crate) use crate::store::SMALL_BYTES_MAX;
 use crate::store::Store;
 use crate::unpack::{Limits, Unpacked, Unpacker};
 use crate::{Digest, Hashing, Reference};
@@ -17,7 +18,7 @@ use crate::{Digest, Hashing, Reference};
 const LAYERS_MAX: usize = 127;
 /// Of all layers, as they are stored.
 const COMPRESSED_BYTES_MAX: u64 = 4 << 30;
-const TAG: &str = "org.opencontainers.image.ref.name";
+pub(crate) const TAG: &str = "org.opencontainers.image.ref.name";
 
 /// An operating system and an architecture, as images name them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct Image {
     pub environment: BTreeMap<String, String>,
     store: Store,
     layers: Vec<Layer>,
+    /// Its layers had their digests when they came here.
+    pub(crate) is_verified: bool,
 }
 
 struct Layer {
@@ -68,10 +71,10 @@ struct Layer {
 }
 
 #[derive(Debug, Clone)]
-struct Descriptor {
-    media_type: String,
-    digest: Digest,
-    size: u64,
+pub(crate) struct Descriptor {
+    pub media_type: String,
+    pub digest: Digest,
+    pub size: u64,
 }
 
 impl Descriptor {
@@ -84,11 +87,11 @@ impl Descriptor {
         })
     }
 
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("blobs/sha256/{}", self.digest.hex())
     }
 
-    fn is_index(&self) -> bool {
+    pub(crate) fn is_index(&self) -> bool {
         self.media_type.contains("image.index") || self.media_type.contains("manifest.list")
     }
 }
@@ -99,11 +102,16 @@ pub fn open(reference: &Reference, platform: &Platform) -> Result<Image> {
         Reference::Layout { folder, tag } => layout(Store::Folder(folder.clone()), tag.as_deref(), platform),
         Reference::OciArchive { file, tag } => layout(Store::tar(file)?, tag.as_deref(), platform),
         Reference::DockerArchive { file, name } => docker(Store::tar(file)?, name.as_deref()),
-        Reference::Registry { .. } => bail!("{reference} is in a registry: save it to a file with `skopeo copy` first"),
+        Reference::Registry { .. } | Reference::Stored { .. } => bail!("it does not lie in files"),
     };
     let image = image.with_context(|| format!("cannot read the image {reference}"))?;
-    ensure!(image.platform == *platform, "{reference} is for {}; this machine is {platform}", image.platform);
+    expect_platform(reference, &image, platform)?;
     Ok(image)
+}
+
+pub(crate) fn expect_platform(reference: &Reference, image: &Image, platform: &Platform) -> Result<()> {
+    ensure!(image.platform == *platform, "{reference} is for {}; this machine is {platform}", image.platform);
+    Ok(())
 }
 
 fn layout(store: Store, tag: Option<&str>, platform: &Platform) -> Result<Image> {
@@ -115,15 +123,36 @@ fn layout(store: Store, tag: Option<&str>, platform: &Platform) -> Result<Image>
         index_digest = Some(std::mem::replace(&mut descriptor, for_platform(&index, platform)?).digest);
     }
     ensure!(!descriptor.is_index(), "an index names another index");
-    let manifest = json(&blob(&store, &descriptor)?)?;
-    let config = Descriptor::of(&manifest["config"])?;
-    let layers = list(&manifest, "layers")?.iter().map(Descriptor::of).collect::<Result<Vec<_>>>()?;
-    layers.iter().try_for_each(expect_tar)?;
-    let bytes: u64 = layers.iter().map(|layer| layer.size.min(COMPRESSED_BYTES_MAX + 1)).sum();
-    ensure!(bytes <= COMPRESSED_BYTES_MAX, "its layers have more than 4 GiB");
+    of_manifest(store, &descriptor, index_digest)
+}
+
+/// The image of a manifest that lies in a layout.
+pub(crate) fn of_manifest(store: Store, manifest: &Descriptor, index_digest: Option<Digest>) -> Result<Image> {
+    let Parts { config, layers } = Parts::of(&blob(&store, manifest)?)?;
     let contents = blob(&store, &config)?;
     let stored = layers.into_iter().map(|layer| (layer.name(), Some(layer))).collect();
-    image(store, descriptor.digest, index_digest, &contents, stored)
+    image(store, manifest.digest.clone(), index_digest, &contents, stored)
+}
+
+/// What a manifest lists.
+pub(crate) struct Parts {
+    pub config: Descriptor,
+    pub layers: Vec<Descriptor>,
+}
+
+impl Parts {
+    /// Reads a manifest; fails where dbduel would not unpack the image, before any layer is asked for.
+    pub(crate) fn of(manifest: &[u8]) -> Result<Parts> {
+        let manifest = json(manifest)?;
+        ensure!(manifest["schemaVersion"] != 1, "its manifest is of schema 1, which dbduel does not read");
+        let config = Descriptor::of(&manifest["config"])?;
+        let layers = list(&manifest, "layers")?.iter().map(Descriptor::of).collect::<Result<Vec<_>>>()?;
+        layers.iter().try_for_each(expect_tar)?;
+        ensure!((1..=LAYERS_MAX).contains(&layers.len()), "it has {} layers; expected 1 to {LAYERS_MAX}", layers.len());
+        let bytes: u64 = layers.iter().map(|layer| layer.size.min(COMPRESSED_BYTES_MAX + 1)).sum();
+        ensure!(bytes <= COMPRESSED_BYTES_MAX, "its layers have more than 4 GiB");
+        Ok(Parts { config, layers })
+    }
 }
 
 /// The manifest of a tag; without one, the only manifest.
@@ -141,7 +170,7 @@ fn tagged(index: &Value, tag: Option<&str>) -> Result<Descriptor> {
     }
 }
 
-fn for_platform(index: &Value, platform: &Platform) -> Result<Descriptor> {
+pub(crate) fn for_platform(index: &Value, platform: &Platform) -> Result<Descriptor> {
     let manifests = list(index, "manifests")?;
     let of = |manifest: &Value| Platform {
         os: manifest["platform"]["os"].as_str().unwrap_or_default().to_owned(),
@@ -206,11 +235,17 @@ fn image(
         platform: Platform { os: text("os"), architecture: text("architecture") },
         environment: variables.iter().filter_map(pair).collect(),
         store,
+        is_verified: false,
         layers: stored.into_iter().zip(diff_ids).map(layer).collect::<Result<_>>()?,
     })
 }
 
-fn json(bytes: &[u8]) -> Result<Value> {
+/// How many layers a manifest lists; fails as a fetch of its image would.
+pub fn layers_of(manifest: &[u8]) -> Result<usize> {
+    Ok(Parts::of(manifest)?.layers.len())
+}
+
+pub(crate) fn json(bytes: &[u8]) -> Result<Value> {
     serde_json::from_slice(bytes).context("not readable as JSON")
 }
 
@@ -229,14 +264,16 @@ fn blob(store: &Store, descriptor: &Descriptor) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn expect_digest(what: &str, expected: &Digest, found: &Digest) -> Result<()> {
+pub(crate) fn expect_digest(what: &str, expected: &Digest, found: &Digest) -> Result<()> {
     ensure!(expected == found, "{what} is damaged: expected {expected}, got {found}; nothing was unpacked");
     Ok(())
 }
 
 /// Unpacks the layers into a new folder, after all of them have been verified; a failure leaves no folder.
 pub fn unpack_image(image: &Image, folder: &Path, limits: Limits) -> Result<Unpacked> {
-    image.layers.iter().enumerate().try_for_each(|(number, layer)| verify(image, number, layer))?;
+    if !image.is_verified {
+        image.layers.iter().enumerate().try_for_each(|(number, layer)| verify(image, number, layer))?;
+    }
     fs::create_dir(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let unpacked = unpack_layers(image, folder, limits);
     if unpacked.is_err() {

@@ -6,18 +6,25 @@
 //! is unpacked before every digest is right.
 
 mod archive;
+mod background;
 mod compression;
 mod digest;
 mod find;
 mod image;
+mod pull;
 mod reference;
+mod registry;
 mod root;
 mod store;
 mod unpack;
 
 pub use archive::unpack_archive;
+pub use background::Watch;
 pub use digest::{Digest, Hashing};
 pub use find::{find_programs, resolve_inside};
-pub use image::{Image, Platform, open, unpack_image};
-pub use reference::Reference;
+pub use image::{Image, Platform, layers_of, open, unpack_image};
+pub use pull::{Pull, Resolved};
+pub use reference::{LocalStore, Reference};
+pub use registry::Challenge;
+pub use registry::credentials::{Logins, in_file as login_in_file};
 pub use unpack::{Limits, Unpacked, Unpacker};

@@ -18,6 +18,32 @@ pub enum Reference {
     OciArchive { file: PathBuf, tag: Option<String> },
     /// What `docker save` writes.
     DockerArchive { file: PathBuf, name: Option<String> },
+    /// In a store of this machine, which its own program reads.
+    Stored { store: LocalStore, name: String },
+}
+
+/// The images that a container engine keeps on this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalStore {
+    Podman,
+    Docker,
+}
+
+impl LocalStore {
+    /// The program that saves its images, and its arguments in front of a file and a name.
+    pub fn save(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            LocalStore::Podman => ("podman", &["save", "--quiet", "--format", "docker-archive", "--output"]),
+            LocalStore::Docker => ("docker", &["save", "--output"]),
+        }
+    }
+
+    fn prefix(self) -> &'static str {
+        match self {
+            LocalStore::Podman => "containers-storage",
+            LocalStore::Docker => "docker-daemon",
+        }
+    }
 }
 
 impl Reference {
@@ -31,10 +57,8 @@ impl Reference {
             Some(("oci", (folder, tag))) => Ok(Reference::Layout { folder: path(folder)?, tag }),
             Some(("oci-archive", (file, tag))) => Ok(Reference::OciArchive { file: path(file)?, tag }),
             Some(("docker-archive", (file, name))) => Ok(Reference::DockerArchive { file: path(file)?, name }),
-            Some((store @ ("containers-storage" | "docker-daemon"), _)) => {
-                let save = if store == "docker-daemon" { "docker save" } else { "podman save --format docker-archive" };
-                Err(format!("`{text}` is in a store of this machine: `{save}` writes a file for docker-archive:FILE"))
-            }
+            Some(("containers-storage", _)) => stored(LocalStore::Podman, text),
+            Some(("docker-daemon", _)) => stored(LocalStore::Docker, text),
             _ if text.starts_with(['/', '.', '~']) => {
                 Err(format!("`{text}` is a path: write oci-archive:{text} or docker-archive:{text}"))
             }
@@ -50,6 +74,15 @@ fn split_tag(text: &str) -> (&str, Option<String>) {
 
 fn path(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("the prefix has no path behind it".to_owned()) } else { Ok(PathBuf::from(text)) }
+}
+
+fn stored(store: LocalStore, text: &str) -> Result<Reference, String> {
+    let name = text.split_once(':').map_or("", |(_, name)| name);
+    // It is an argument of a program.
+    if name.is_empty() || name.starts_with('-') {
+        return Err(format!("`{text}` names no image behind its prefix"));
+    }
+    Ok(Reference::Stored { store, name: name.to_owned() })
 }
 
 fn registry(text: &str) -> Result<Reference, String> {
@@ -93,8 +126,15 @@ fn with_digest(name: &str, digest: Option<&str>) -> Result<Reference, String> {
 }
 
 fn checked_host(host: &str) -> Result<(), String> {
-    let (name, port) = host.rsplit_once(':').map_or((host, None), |(name, port)| (name, Some(port)));
-    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !host.ends_with(']') => (name, Some(port)),
+        _ => (host, None),
+    };
+    let address = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let is_name = match address {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte)),
+    };
     let is_port = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|port| port > 0));
     if is_name && is_port { Ok(()) } else { Err(format!("`{host}` is no host of a registry")) }
 }
@@ -135,6 +175,7 @@ impl fmt::Display for Reference {
             Reference::Layout { folder, tag } => (format!("oci:{}", folder.display()), tag),
             Reference::OciArchive { file, tag } => (format!("oci-archive:{}", file.display()), tag),
             Reference::DockerArchive { file, name } => (format!("docker-archive:{}", file.display()), name),
+            Reference::Stored { store, name } => (format!("{}:{name}", store.prefix()), &None),
         };
         write!(out, "{start}{}", behind.as_ref().map(|tag| format!(":{tag}")).unwrap_or_default())
     }
@@ -165,6 +206,7 @@ mod tests {
         check("percona/percona-server:8.0", None, "percona/percona-server", Some("8.0"), false);
         check("registry.example:5000/db/pg:17", Some("registry.example:5000"), "db/pg", Some("17"), false);
         check("localhost/pg", Some("localhost"), "pg", None, false);
+        check("[::1]:5000/pg:17", Some("[::1]:5000"), "pg", Some("17"), false);
         check(&format!("mysql:8.4@sha256:{HEX}"), None, "library/mysql", Some("8.4"), true);
         check(&format!("registry.example/db/pg@sha256:{HEX}"), Some("registry.example"), "db/pg", None, true);
     }
@@ -180,6 +222,9 @@ mod tests {
         check("oci-archive:/a/b.tar", Reference::OciArchive { file: "/a/b.tar".into(), tag: None });
         let name = Some("db/pg:17".to_owned());
         check("docker-archive:a.tar:db/pg:17", Reference::DockerArchive { file: "a.tar".into(), name });
+        let stored = |store| Reference::Stored { store, name: "localhost/pg:17".into() };
+        check("containers-storage:localhost/pg:17", stored(LocalStore::Podman));
+        check("docker-daemon:localhost/pg:17", stored(LocalStore::Docker));
     }
 
     #[test]
@@ -200,7 +245,8 @@ mod tests {
         check("registry.example:x/pg", "no host");
         check("oci:", "no path");
         check("mysql:-x", "no tag");
-        check("docker-daemon:mysql:8.4", "`docker save` writes a file");
-        check("containers-storage:mysql:8.4", "`podman save --format docker-archive` writes a file");
+        check("docker-daemon:", "names no image");
+        check("containers-storage:--output", "names no image");
+        check("[::x]/pg", "no host");
     }
 }

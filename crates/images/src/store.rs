@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 
 /// Manifests and configurations; more is no such file.
-const SMALL_BYTES_MAX: u64 = 4 << 20;
+pub const SMALL_BYTES_MAX: u64 = 4 << 20;
 /// Links from one name to another, in archives that store equal layers once.
 const LINKS_MAX: usize = 8;
 

@@ -23,11 +23,13 @@ pub struct Limits {
     /// Of all layers, uncompressed.
     pub bytes: u64,
     pub entries: u64,
+    /// The user has had enough.
+    pub is_interrupted: fn() -> bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { bytes: 16 << 30, entries: 1_000_000 }
+        Limits { bytes: 16 << 30, entries: 1_000_000, is_interrupted: || false }
     }
 }
 
@@ -68,7 +70,8 @@ impl Unpacker {
     }
 
     fn tar(&mut self, tar: impl Read, has_whiteouts: bool) -> Result<()> {
-        let mut tar = Limited { inner: tar, left: self.limits.bytes - self.done.bytes };
+        let left = self.limits.bytes - self.done.bytes;
+        let mut tar = Limited { inner: tar, left, is_interrupted: self.limits.is_interrupted };
         // What stands behind the end of a tar belongs to its digest, and counts as well.
         let placed = self.entries(&mut tar, has_whiteouts).and_then(|()| Ok(io::copy(&mut tar, &mut io::sink())?));
         self.done.bytes = self.limits.bytes - tar.left;
@@ -162,7 +165,7 @@ impl Unpacker {
         let left = self.limits.bytes - self.done.bytes;
         match entry {
             Entry::File { bytes, mode } => {
-                let mut bytes = Limited { inner: bytes, left };
+                let mut bytes = Limited { inner: bytes, left, is_interrupted: self.limits.is_interrupted };
                 let placed = self.root.place(path, Entry::File { bytes: &mut bytes, mode }, time);
                 self.done.bytes = self.limits.bytes - bytes.left;
                 placed
@@ -221,10 +224,14 @@ fn extension(entry: &mut tar::Entry<impl Read>) -> Result<Vec<u8>> {
 struct Limited<R> {
     inner: R,
     left: u64,
+    is_interrupted: fn() -> bool,
 }
 
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if (self.is_interrupted)() {
+            return Err(io::Error::other("interrupted"));
+        }
         let length = self.inner.read(buffer)?;
         match self.left.checked_sub(length as u64) {
             Some(left) => self.left = left,
