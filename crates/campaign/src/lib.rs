@@ -33,7 +33,7 @@ use jiff::Timestamp;
 use self::budget::{Budget, Clock, spent_earlier};
 use self::executor::Executor;
 use self::placement::Placement;
-use self::planning::{cannot_plan, expect_open_files, plan_experiment, unpack_archives};
+use self::planning::{cannot_plan, expect_open_files, plan_experiment, settle_images, unpack_sources};
 use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pilot};
 pub use self::progress::{Progress, Screen, State, times};
 use self::schedule::{Keep, Schedule};
@@ -44,7 +44,7 @@ use analysis::{EndReason, given_up, never_ok};
 use engine::Cache;
 pub use experiment::Error;
 use experiment::plan::Plan;
-use experiment::{Experiment, Known, NoisyHost, Overrides, shell_path};
+use experiment::{Experiment, Known, NoisyHost, Origin, Overrides, shell_path};
 use record::RunDir;
 use record::format::crash::CrashKind;
 use record::format::tuning::SearchRecord;
@@ -68,6 +68,8 @@ pub struct Request {
     /// The run that goes on.
     pub resume: Option<String>,
     pub overrides: Overrides,
+    /// Who is shown what is fetched before the run begins.
+    pub progress: fn(&str),
 }
 
 /// One stretch of work on a run: the whole of it, or what an earlier one left.
@@ -97,7 +99,7 @@ impl ActiveRun {
 
     fn start(request: &Request) -> Result<ActiveRun, Error> {
         let file = request.file.as_deref().expect("FILE is asked for unless a run goes on");
-        let (experiment, plan) = planned(&request.known, file, &request.overrides)?;
+        let (experiment, plan) = planned(request, file, None)?;
         ActiveRun::of(&request.known, experiment, plan, &request.runs, file, None)
     }
 
@@ -155,8 +157,8 @@ impl ActiveRun {
     ) -> Result<ActiveRun, Error> {
         let overrides = Overrides::of_plan(stored);
         let experiment = Experiment::parse(&run_dir.experiment()?, "experiment.toml", known, &overrides);
-        let experiment = experiment.map_err(Error::mistake)?;
-        unpack_archives(&experiment, &|_| {})?;
+        let mut experiment = experiment.map_err(Error::mistake)?;
+        unpack_sources(&mut experiment, &|_| {})?;
         let plan = plan_experiment(&experiment).map_err(Error::mistake)?;
         if plan.record.plan_hash != stored.plan_hash {
             return Err(anyhow!(
@@ -198,7 +200,7 @@ fn refuse_another_plan(request: &Request, run_dir: &RunDir, stored: &PlanRecord)
         }
         return Err(Error::mistake(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
     };
-    let (experiment, plan) = planned(&request.known, file, overrides)?;
+    let (experiment, plan) = planned(request, file, Some(stored))?;
     let file = file.display();
     if let Some(label) = other_label(&experiment, run_dir) {
         let what = format!("{name} has its labels since it began, and `{label}` is not among them");
@@ -217,11 +219,33 @@ fn other_label(experiment: &Experiment, run_dir: &RunDir) -> Option<String> {
     other.map(|(name, value)| format!("{name} = {value}"))
 }
 
-fn planned(known: &Known, file: &Path, overrides: &Overrides) -> Result<(Experiment, Plan), Error> {
-    let experiment = Experiment::load(file, known, overrides).map_err(Error::mistake)?;
-    unpack_archives(&experiment, &|_| {})?;
+/// The experiment of a file and its plan; beside a stored one, its images must be those that were measured.
+fn planned(request: &Request, file: &Path, stored: Option<&PlanRecord>) -> Result<(Experiment, Plan), Error> {
+    let mut experiment = Experiment::load(file, &request.known, &request.overrides).map_err(Error::mistake)?;
+    if let Some(stored) = stored {
+        expect_same_images(&mut experiment, stored)?;
+    }
+    unpack_sources(&mut experiment, &request.progress)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Error::mistake)?;
     Ok((experiment, plan))
+}
+
+/// A tag may mean another image than when the run began; nothing of that one is fetched.
+fn expect_same_images(experiment: &mut Experiment, stored: &PlanRecord) -> Result<(), Error> {
+    if !experiment.contenders.iter().any(|contender| matches!(contender.origin, Origin::Image(_))) {
+        return Ok(());
+    }
+    settle_images(experiment, &Cache::open()?, &|_| {})?;
+    for (contender, record) in experiment.contenders.iter().zip(&stored.contenders) {
+        let (Origin::Image(image), Some(measured)) = (&contender.origin, &record.image) else { continue };
+        if let Some(digest) = image.digest.as_ref().filter(|digest| **digest != measured.digest) {
+            let (reference, measured) = (&image.reference, &measured.digest);
+            let next = "next: without the file, `--resume` goes on with the image of the run";
+            let what = format!("{reference} is sha256:{digest:.12} today, this run measured sha256:{measured:.12}");
+            return Err(Error::mistake(anyhow!("{what}\n  {next}")));
+        }
+    }
+    Ok(())
 }
 
 /// The cores of the file as this host can provide them, and its file systems.

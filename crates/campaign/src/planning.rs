@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use engine::{Cache, provision};
+use engine::{Cache, provision, settle_image};
 use experiment::plan::{Plan, ResolvedFacts};
 use experiment::{Contender, Experiment, Origin, resolve};
 use trial::observe;
@@ -14,16 +14,36 @@ pub fn plan_experiment(experiment: &Experiment) -> Result<Plan> {
     Ok(Plan::new(experiment, &facts.collect::<Result<Vec<_>>>()?, observe::THRESHOLDS))
 }
 
-/// Unpacks the archives and images of an experiment that are not in the cache: only then are their versions known, which a plan
-/// that is carried out needs.
-pub fn unpack_archives(experiment: &Experiment, progress: &dyn Fn(&str)) -> Result<()> {
-    for contender in
-        experiment.contenders.iter().filter(|one| matches!(one.origin, Origin::Archive(_) | Origin::Image(_)))
-    {
-        let prepared = resolve(contender).and_then(|resolved| provision(&resolved, &Cache::open()?, progress));
-        prepared.with_context(|| format!("cannot prepare contender `{}`", contender.name))?;
+/// Finds out which images are meant: their tags are asked for once, and from then on their digests count.
+pub fn settle_images(experiment: &mut Experiment, cache: &Cache, progress: &dyn Fn(&str)) -> Result<()> {
+    for contender in &mut experiment.contenders {
+        if let Origin::Image(image) = &contender.origin {
+            let settled = settle_image(image, cache, progress);
+            let settled =
+                settled.with_context(|| format!("cannot find the image of contender `{}`", contender.name))?;
+            contender.origin = Origin::Image(settled);
+        }
     }
     Ok(())
+}
+
+/// Fetches and unpacks the archives and images of an experiment that are not in the cache: only then are their versions
+/// known, which a plan that is carried out needs.
+pub fn unpack(experiment: &mut Experiment, cache: &Cache, progress: &dyn Fn(&str)) -> Result<()> {
+    settle_images(experiment, cache, progress)?;
+    for contender in &experiment.contenders {
+        if matches!(contender.origin, Origin::Archive(_) | Origin::Image(_)) {
+            let prepared = resolve(contender).and_then(|resolved| provision(&resolved, cache, progress));
+            prepared.with_context(|| format!("cannot prepare contender `{}`", contender.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// [`unpack`] in the cache of this environment, where there is anything to unpack.
+pub fn unpack_sources(experiment: &mut Experiment, progress: &dyn Fn(&str)) -> Result<()> {
+    let is_source = |contender: &Contender| matches!(contender.origin, Origin::Archive(_) | Origin::Image(_));
+    if experiment.contenders.iter().any(is_source) { unpack(experiment, &Cache::open()?, progress) } else { Ok(()) }
 }
 
 /// Fails if this process may not open the files that the most clients of a trial need.

@@ -7,6 +7,7 @@ use anyhow::{Context, Error, Result, anyhow};
 
 use super::placement::Placement;
 use super::refusals::{expect_memory, expect_what_it_rests_on};
+use engine::request::PullPolicy;
 use engine::{UserServer, already_here, expect_known_settings};
 use experiment::{Contender, Experiment, Origin, resolve};
 
@@ -58,24 +59,35 @@ fn refuse_here(contender: &Contender, clients: u32) -> Result<Option<String>> {
     if !resolved.has_version() {
         let name = &contender.name;
         return Ok(Some(format!(
-            "not final: the hash and the estimates, because the files of `{name}` are not unpacked yet; `dbduel run` unpacks them first"
+            "not final: the hash and the estimates, because the files of `{name}` are not here yet; `dbduel run` fetches and unpacks them first"
         )));
     }
     expect_memory(contender, &resolved.version, clients)?;
     if contender.settings.is_empty() {
-        return Ok(None);
+        return Ok(of_a_tag(contender));
     }
     match already_here(&resolved)? {
         Some(installation) => {
             let known = expect_known_settings(&installation, &contender.settings);
             known.with_context(|| format!("{} {} refuses its settings", resolved.kind, installation.version))?;
-            Ok(None)
+            Ok(of_a_tag(contender))
         }
         None => Ok(Some(format!(
             "not checked: the settings of `{}`, because {} {} is not fetched yet",
             contender.name, resolved.kind, resolved.version
         ))),
     }
+}
+
+/// What a run asks again, and may find changed.
+fn of_a_tag(contender: &Contender) -> Option<String> {
+    let Origin::Image(image) = &contender.origin else { return None };
+    (image.pull == PullPolicy::Always).then(|| {
+        format!(
+            "not final: the hash, because `dbduel run` asks again which image {} is (pull = \"always\")",
+            image.reference
+        )
+    })
 }
 
 #[cfg(test)]

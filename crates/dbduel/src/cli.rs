@@ -189,6 +189,7 @@ impl RunArgs {
             runs: runs.clone(),
             resume: resume.clone(),
             overrides: self.overrides(),
+            progress: crate::commands::note,
         }
     }
 
@@ -426,7 +427,8 @@ pub struct HistoryRunArgs {
     /// Take workloads, sweep, method, and the settings of the first contender from this TOML file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Measure these releases: a list, mysql@5.5.9,5.6.24,8.0.31, or a range of the catalogue, postgres@9.6..18
+    /// Measure these releases: a list, mysql@5.5.9,5.6.24,8.0.31, a range of the catalogue, postgres@9.6..18, or a list of
+    /// container images, mysql:8.0.20,mysql:8.4, which are ordered by the versions of their servers
     #[arg(long, value_name = "ENGINE@VERSIONS")]
     pub versions: String,
     /// Keep the run under this folder
@@ -527,8 +529,15 @@ pub struct HostArgs {
 #[derive(Debug, Args)]
 pub struct FetchArgs {
     /// Provision these, such as mysql@5.6.24 or postgres@17
-    #[arg(value_name = "ENGINE@VERSION", required = true)]
+    #[arg(value_name = "ENGINE@VERSION", required_unless_present_any = ["image", "archive"])]
     pub engines: Vec<String>,
+    /// Fetch this container image and unpack it, such as mysql:8.4 or oci:FOLDER:TAG; its registry is asked again what
+    /// a tag means. May be given several times
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Vec<String>,
+    /// Unpack this archive of a server. May be given several times
+    #[arg(long, value_name = "FILE")]
+    pub archive: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -538,11 +547,15 @@ pub struct CacheArgs {
     pub action: Option<CacheAction>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum CacheAction {
     /// Remove all cached servers, templates and snapshots; they are fetched and loaded again when a run needs
     /// them. Results of A/A tests stay: they are small, and took hours
-    Clear,
+    Clear {
+        /// Remove the files of this container image only, such as mysql:8.4
+        #[arg(long, value_name = "IMAGE")]
+        image: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -585,8 +598,8 @@ fn size(text: &str) -> Result<u64, String> {
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Compare these two; the first is the baseline. Each is an engine with its version (mysql@8.0.31), a folder
-    /// with a server that you unpacked, or the URL of a running server
+    /// Compare these two; the first is the baseline. Each is an engine with its version (mysql@8.0.31), a
+    /// container image (mysql:8.4), a vendor's archive, a folder with a server that you unpacked, or the URL of a running server
     #[arg(value_name = "SERVER", num_args = 2, required = true)]
     pub servers: Vec<String>,
     /// Measure this workload; `dbduel list workloads` has the names

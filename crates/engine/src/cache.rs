@@ -12,7 +12,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -54,6 +54,8 @@ pub struct Cache {
     work: PathBuf,
     /// Held shared by every dbduel that uses the cache, and alone by the one that clears it.
     users: Arc<File>,
+    /// Where fetched layers lie, from the first image on.
+    layers: Arc<Mutex<Option<WorkFolder>>>,
 }
 
 /// One line of `dbduel cache`.
@@ -79,7 +81,7 @@ impl Cache {
         let work = work_root(&root);
         let Some(users) = own_file(&root.join(USERS)) else { return Ok(None) };
         users.lock_shared().context("cannot lock the cache")?;
-        Ok(Some(Cache { root, work, users: Arc::new(users) }))
+        Ok(Some(Cache { root, work, users: Arc::new(users), layers: Arc::default() }))
     }
 
     /// Opens a cache at given places; `open` is this with the places of the environment.
@@ -97,7 +99,7 @@ impl Cache {
         let users = lock_file(&root.join(USERS))?;
         // It is taken alone only for as long as folders are renamed.
         users.lock_shared().context("cannot lock the cache")?;
-        let cache = Cache { root, work, users: Arc::new(users) };
+        let cache = Cache { root, work, users: Arc::new(users), layers: Arc::default() };
         for folder in [&cache.work, &cache.root.join("tmp")] {
             sweep_leftovers(folder)?;
         }
@@ -128,6 +130,21 @@ impl Cache {
     /// The file of A/A results; it is not freed with the rest.
     pub fn aa_history(&self) -> PathBuf {
         self.root.join("twins.ndjson")
+    }
+
+    /// Which image a name meant when it was last asked for.
+    pub fn image_names(&self) -> PathBuf {
+        self.root.join("image-names.json")
+    }
+
+    /// Where the layers of images are kept that one command fetches: those that they have in common are fetched once.
+    /// The folder goes with the last copy of this handle.
+    pub fn layers(&self) -> Result<PathBuf> {
+        let mut layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
+        if layers.is_none() {
+            *layers = Some(self.scratch()?);
+        }
+        Ok(layers.as_ref().map(|folder| folder.path().to_owned()).unwrap_or_default())
     }
 
     /// A folder of its own for this process, below the place the environment names.
@@ -203,7 +220,10 @@ impl Cache {
                         .with_context(|| format!("cannot remove {}", entry.path().display()))?;
                 }
             }
-            Ok(())
+            match fs::remove_file(self.image_names()) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+                _ => Ok(()),
+            }
         })?;
         let mut freed = 0;
         for entry in read_folder(removed.path())?.iter().filter(|entry| entry.path().is_dir()) {
@@ -214,7 +234,7 @@ impl Cache {
     }
 
     /// Does something while no other dbduel uses the cache; waits for those that do.
-    fn without_others(&self, progress: &dyn Fn(&str), work: impl FnOnce() -> Result<()>) -> Result<()> {
+    pub(super) fn without_others(&self, progress: &dyn Fn(&str), work: impl FnOnce() -> Result<()>) -> Result<()> {
         wait_for_lock(&self.users, &|| progress("waiting for another dbduel that uses the cache"))?;
         let worked = work();
         self.users.lock_shared().context("cannot lock the cache")?;
@@ -455,7 +475,7 @@ pub fn read_folder(folder: &Path) -> Result<Vec<fs::DirEntry>> {
 }
 
 /// What the files below a folder take.
-fn files_bytes(folder: &Path) -> Result<u64> {
+pub(super) fn files_bytes(folder: &Path) -> Result<u64> {
     read_folder(folder)?.iter().map(|entry| tree_bytes(&entry.path())).sum()
 }
 

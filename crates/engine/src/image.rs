@@ -3,18 +3,24 @@
 //! What must stay true: a folder of the cache holds one image, by its digest; which server of it is meant is a
 //! contender's choice.
 
+mod cached;
+mod source;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
-use images::{Limits, Platform, Reference};
+use anyhow::{Context, Result, bail};
+use images::Limits;
 use record::format::ImageRecord;
 
 use super::inside::{Root, Surroundings};
 use super::provision::put_in_place;
 use super::request::ImageSource;
-use super::{Cache, Engine, Found};
+use super::{Cache, Engine, Found, interruption};
+
+pub use cached::{clear_image, image_in_cache};
+pub use source::{expect_image, expect_platform, image_digest};
 
 /// Beside the folder of its files: what is known of the image.
 const FACTS: &str = "image.json";
@@ -23,55 +29,26 @@ const ROOT: &str = "root";
 const VARIABLES: [&str; 5] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_CONF", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES"];
 const PATH: &str = "PATH";
 
-/// Fails where a text names no image that lies in files; behind the first line of the error is what to do.
-pub fn expect_image_in_files(reference: &str) -> Result<(), String> {
-    match Reference::parse(reference)? {
-        Reference::Registry { .. } => Err(format!(
-            "`{reference}` is in a registry, which dbduel does not ask\n\
-             copy it first: skopeo copy docker://{reference} oci:images:server, then image = \"oci:images:server\""
-        )),
-        _ => Ok(()),
-    }
-}
-
-/// The digest of an image in files, in hexadecimal; its layers are not read.
-pub fn image_digest(reference: &str) -> Result<String> {
-    Ok(opened(reference)?.digest.hex().to_owned())
-}
-
-fn opened(reference: &str) -> Result<images::Image> {
-    images::open(&Reference::parse(reference).map_err(anyhow::Error::msg)?, &Platform::here())
-}
-
-impl ImageSource {
-    pub(super) fn source_text(&self) -> String {
-        let (prefix, path) = self.reference.split_once(':').unwrap_or(("", &self.reference));
-        let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
-        format!("image {prefix}:{name} (sha256:{:.12})", self.digest)
-    }
-}
-
 /// Unpacks an image into `target`, which appears whole or not at all.
 pub(super) fn install(
-    engine: &dyn Engine,
     source: &ImageSource,
     cache: &Cache,
     target: &Path,
     progress: &dyn Fn(&str),
+    expect_server: &dyn Fn(&Path) -> Result<()>,
 ) -> Result<()> {
     super::inside::expect_roots()?;
-    let image = opened(&source.reference)?;
-    let found = image.digest.hex();
-    ensure!(found == source.digest, "it is sha256:{found} now; the experiment means sha256:{}", source.digest);
-    progress(&format!("unpacking {}", source.reference));
+    let image = source.opened(cache, progress)?;
+    progress(&format!("{}  unpacking", source.reference));
     let scratch = cache.scratch()?;
     let folder = scratch.path().join("image");
     fs::create_dir(&folder)?;
-    images::unpack_image(&image, &folder.join(ROOT), Limits::default())?;
+    let limits = Limits { is_interrupted: interruption::is_requested, ..Limits::default() };
+    images::unpack_image(&image, &folder.join(ROOT), limits)?;
     let kept = |(name, _): &(&String, &String)| name.as_str() == PATH || VARIABLES.contains(&name.as_str());
     let facts = ImageRecord {
         reference: source.reference.clone(),
-        digest: source.digest.clone(),
+        digest: image.digest.hex().to_owned(),
         index_digest: image.index_digest.as_ref().map(|digest| digest.hex().to_owned()),
         config_digest: image.config_digest.hex().to_owned(),
         created: image.created.clone(),
@@ -81,7 +58,7 @@ pub(super) fn install(
     };
     fs::write(folder.join(FACTS), serde_json::to_string_pretty(&facts)?)?;
     // One that holds no such server is not kept.
-    server(engine, source, &folder)?;
+    expect_server(&folder)?;
     put_in_place(&folder, &folder.join(FACTS), target)
 }
 
@@ -97,13 +74,15 @@ pub(super) fn surroundings(folder: &Path) -> Result<Surroundings> {
     Ok(Surroundings { libraries: Vec::new(), root: Some(Root { folder: folder.join(ROOT), variables }) })
 }
 
-/// The server that is meant, with its version, and its path as it is in the cache.
-pub(super) fn server(engine: &dyn Engine, source: &ImageSource, folder: &Path) -> Result<Found> {
+/// Paths inside, with the version of the server there.
+type Servers = Vec<(PathBuf, String)>;
+
+/// The servers of a kind in an image, or the one of a path, and what the first other candidate failed with.
+fn servers(engine: &dyn Engine, folder: &Path, only: Option<&Path>) -> Result<(Servers, Option<anyhow::Error>)> {
     let (root, facts, around) = (folder.join(ROOT), facts(folder)?, surroundings(folder)?);
-    let outside = |inside: &Path| root.join(inside.strip_prefix("/").unwrap_or(inside));
-    let candidates = match &source.server {
+    let candidates = match only {
         Some(server) => {
-            let there = images::resolve_inside(&root, server).filter(|server| outside(server).is_file());
+            let there = images::resolve_inside(&root, server).filter(|server| outside(&root, server).is_file());
             vec![there.with_context(|| format!("the image has no file {}", server.display()))?]
         }
         None => images::find_programs(&root, facts.environment.get(PATH).map(String::as_str), engine.binaries()),
@@ -111,16 +90,27 @@ pub(super) fn server(engine: &dyn Engine, source: &ImageSource, folder: &Path) -
     let mut servers = Vec::new();
     let mut refused = None;
     for inside in candidates {
-        match engine.version_of(&outside(&inside), &around) {
+        match engine.version_of(&outside(&root, &inside), &around) {
             Ok(version) => servers.push((inside, version)),
             Err(error) => refused = refused.or(Some(error)),
         }
     }
+    Ok((servers, refused))
+}
+
+/// A path inside as it is in the cache.
+fn outside(root: &Path, inside: &Path) -> PathBuf {
+    root.join(inside.strip_prefix("/").unwrap_or(inside))
+}
+
+/// The server that is meant, with its version, and its path as it is in the cache.
+pub(super) fn server(engine: &dyn Engine, source: &ImageSource, folder: &Path) -> Result<Found> {
+    let (root, (servers, refused)) = (folder.join(ROOT), servers(engine, folder, source.server.as_deref())?);
     match (servers.as_slice(), refused) {
         ([(inside, version)], _) => Ok(Found {
             version: version.clone(),
-            server: outside(inside),
-            basedir: inside.parent().and_then(Path::parent).map(outside),
+            server: outside(&root, inside),
+            basedir: inside.parent().and_then(Path::parent).map(|folder| outside(&root, folder)),
         }),
         ([], Some(error)) => Err(error),
         ([], None) => bail!("the image holds no {} server ({})", engine.title(), engine.binaries().join(", ")),

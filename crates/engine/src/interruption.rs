@@ -1,7 +1,7 @@
 //! An interruption by the user: a flag that every wait asks for, and the end of the servers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -10,6 +10,13 @@ use crate::keeper::end_all;
 
 /// How soon servers end at an interruption.
 const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
+
+static FLAG: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Whether the user has interrupted this process since [`flag`].
+pub fn is_requested() -> bool {
+    FLAG.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
 
 /// Set by the first SIGINT, SIGTERM or SIGHUP; the second one ends the process, and the keepers end
 /// its servers.
@@ -20,6 +27,7 @@ pub fn flag(exit_status: u8) -> Result<Arc<AtomicBool>> {
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
     driver::end_waits_on(&flag);
+    let _ = FLAG.set(Arc::clone(&flag));
     Ok(flag)
 }
 

@@ -61,7 +61,7 @@ pub use cache::{Cache, CacheEntry, WorkFolder, read_folder, remove_tree};
 pub use cost::Cost;
 pub use cpu_list::CpuList;
 pub use dump::{DumpTaker, client_program, database_in, note_database, restore};
-pub use image::{expect_image_in_files, image_digest};
+pub use image::{clear_image, expect_image, expect_platform, image_digest, image_in_cache};
 pub use inside::Surroundings;
 pub use keeper::{Account, Exit, Program, raise_open_files};
 pub use monitor::{Hastened, Monitor};
@@ -115,6 +115,10 @@ pub trait Engine: Sync {
     /// What a user could write: `mysql@8.0.31`.
     fn example(&self) -> &'static str;
     fn dialect(&self) -> Dialect;
+    /// Who builds servers of this kind under another name.
+    fn makers(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// What its server's binary may be called; none where it has none.
     fn binaries(&self) -> &'static [&'static str] {
         &[]
@@ -348,6 +352,8 @@ pub struct Listed {
     pub source: String,
     pub here: bool,
     pub download_bytes: u64,
+    /// The image that it is from.
+    pub image: Option<ImageRecord>,
 }
 
 /// The engines that may be asked for, in the order in which they are listed.
@@ -367,6 +373,14 @@ impl Engines {
         let found = self.0.iter().find(|engine| engine.kind() == kind);
         let meant = || self.meant_by(kind).map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
         found.copied().with_context(|| format!("no engine `{kind}`; {}known are {}", meant(), known()))
+    }
+
+    /// The engine that an image or an archive is named after: `mysql:8.4`, `percona-server-8.0.tar.xz`.
+    pub fn named_in(self, name: &str) -> Option<&'static dyn Engine> {
+        let name = name.to_ascii_lowercase();
+        let is_kind = |engine: &&&'static dyn Engine| name.contains(engine.kind());
+        let is_maker = |engine: &&&'static dyn Engine| engine.makers().iter().any(|maker| name.contains(maker));
+        self.0.iter().find(is_kind).or(self.0.iter().find(is_maker)).copied()
     }
 
     /// Whose name other tools write in another way: `postgresql`, or `mysql:8.0` as images have it.
@@ -402,7 +416,8 @@ impl Engines {
 
     /// Every server that could be had, by engine and version.
     pub fn list(self, cache: &Cache) -> Vec<Listed> {
-        self.0.iter().flat_map(|engine| listed(*engine, cache)).collect()
+        let known = self.0.iter().flat_map(|engine| listed(*engine, cache));
+        known.chain(self.listed_sources(cache)).collect()
     }
 }
 
@@ -423,10 +438,10 @@ pub fn resolve(engine: &'static dyn Engine, request: &VersionRequest, origin: &O
         return Ok(Resolved::here(engine, found));
     }
     if let Origin::Archive(archive) = origin {
-        return Resolved::in_archive(engine, archive);
+        return Resolved::in_archive(engine, archive)?.wanting(request).expect_wanted();
     }
     if let Origin::Image(image) = origin {
-        return Resolved::in_image(engine, image);
+        return Resolved::in_image(engine, image)?.wanting(request).expect_wanted();
     }
     choose(engine, engine.installed(), request)
 }
@@ -535,9 +550,11 @@ impl Resolved {
 
     /// A server in an image; its version is known once that is in the cache.
     fn in_image(engine: &'static dyn Engine, image: &ImageSource) -> Result<Resolved> {
+        let cache = Cache::existing()?;
+        let image = cache.as_ref().map_or_else(|| image.clone(), |cache| image.as_cached(cache));
         let resolved = Resolved::new(engine, NOT_UNPACKED.to_owned(), SourceKind::Image(image.clone()));
-        let Some(cache) = Cache::existing()?.filter(|cache| resolved.is_here(cache)) else { return Ok(resolved) };
-        let found = image::server(engine, image, &resolved.folder(&cache))?;
+        let Some(cache) = cache.filter(|cache| resolved.is_here(cache)) else { return Ok(resolved) };
+        let found = image::server(engine, &image, &resolved.folder(&cache))?;
         Ok(Resolved { version: found.version, ..resolved })
     }
 
@@ -551,6 +568,15 @@ impl Resolved {
     /// Whether its version is known; that of an archive or an image is not before it is unpacked.
     pub fn has_version(&self) -> bool {
         self.version != NOT_UNPACKED
+    }
+
+    /// Fails where a server that was not chosen by its version has another one than was asked for.
+    fn expect_wanted(self) -> Result<Resolved> {
+        let wanted = self.wanted.iter().find(|wanted| self.has_version() && !in_series(&self.version, wanted));
+        if let Some(wanted) = wanted {
+            bail!("{} holds {} {}, not {wanted}", self.source_text(), self.kind, self.version);
+        }
+        Ok(self)
     }
 
     fn wanting(self, request: &VersionRequest) -> Resolved {
@@ -584,6 +610,7 @@ impl Resolved {
             kind: self.kind,
             here: self.is_here(cache),
             download_bytes: self.download_bytes(),
+            image: None,
             source: fetched.as_ref().map_or(source.clone(), |(_, package)| format!("{source} {package}")),
             version: fetched.map_or_else(|| self.version.clone(), |(version, _)| version),
         }
@@ -619,7 +646,7 @@ impl Resolved {
     fn folder(&self, cache: &Cache) -> PathBuf {
         let version = match &self.place {
             SourceKind::Archive(archive) => return cache.servers().join(format!("archive-{:.16}", archive.sha256)),
-            SourceKind::Image(image) => return cache.servers().join(format!("image-{:.16}", image.digest)),
+            SourceKind::Image(image) => return image.folder(cache),
             SourceKind::Catalogue(Release { package: Package { client: Client::Apt { suite }, .. }, .. }) => *suite,
             _ => &self.version,
         };
@@ -662,8 +689,8 @@ fn provision_release(
         Ok(found)
     };
     let knowledge = Knowledge { locate: &|root| resolved.engine.locate(root), version: &version };
-    let folder =
-        resolved.kept(cache, progress, &|folder| provision::install(release, cache, folder, progress, &knowledge))?;
+    let install = |folder: &Path| provision::install(release, cache, folder, progress, &knowledge);
+    let folder = kept(resolved.folder(cache), cache, progress, &install)?;
     let fetched = provision::fetched_versions(&folder);
     let version = fetched.as_ref().map_or(release.version, |(version, _)| version).to_owned();
     check_wanted(resolved, &version)?;
@@ -680,11 +707,17 @@ fn provision_archive(
     let engine = resolved.engine;
     let knowledge =
         Knowledge { locate: &|root| engine.locate(root), version: &|server, around| engine.version_of(server, around) };
-    let folder = resolved
-        .kept(cache, progress, &|folder| provision::install_archive(archive, cache, folder, progress, &knowledge))?;
+    let install = |folder: &Path| provision::install_archive(archive, cache, folder, progress, &knowledge);
+    let folder = kept(resolved.folder(cache), cache, progress, &install)?;
     let (version, sha256) = provision::fetched_versions(&folder).context("the server folder vanished")?;
     anyhow::ensure!(sha256 == archive.sha256, "{} holds another archive, with SHA-256 {sha256}", folder.display());
+    Resolved { version: version.clone(), ..resolved.clone() }.expect_wanted()?;
     resolved.in_cache(&folder, folder.clone(), version)
+}
+
+/// Finds out which image a contender means; the cache, its registry or its store is asked as it says.
+pub fn settle_image(source: &ImageSource, cache: &Cache, progress: &dyn Fn(&str)) -> Result<ImageSource> {
+    source.settled(cache, progress)
 }
 
 fn provision_image(
@@ -694,12 +727,16 @@ fn provision_image(
     progress: &dyn Fn(&str),
 ) -> Result<Installation> {
     let engine = resolved.engine;
-    let folder = resolved.kept(cache, progress, &|folder| image::install(engine, source, cache, folder, progress))?;
+    let source = &source.settled(cache, progress)?;
+    let resolved = &Resolved { place: SourceKind::Image(source.clone()), ..resolved.clone() };
+    let expect_server = |folder: &Path| image::server(engine, source, folder).map(drop);
+    let install = |folder: &Path| image::install(source, cache, folder, progress, &expect_server);
+    let folder = kept(resolved.folder(cache), cache, progress, &install)?;
     let found = image::server(engine, source, &folder)?;
     let around = image::surroundings(&folder)?;
     let checksum = provision::sha256_of(&found.server)?;
-    let resolved = Resolved { version: found.version.clone(), ..resolved.clone() };
-    Ok(resolved.installation(found, around, &format!("{checksum} {}", source.digest)))
+    let resolved = Resolved { version: found.version.clone(), ..resolved.clone() }.expect_wanted()?;
+    Ok(resolved.installation(found, around, &format!("{checksum} {}", source.digest.as_deref().unwrap_or_default())))
 }
 
 /// A rolling source may have moved on since it was fetched, or never have had what is asked for.
@@ -725,21 +762,25 @@ impl Archive {
     }
 }
 
-impl Resolved {
-    /// Its folder in the cache, whole: made by `install` where it is not.
-    fn kept(&self, cache: &Cache, progress: &dyn Fn(&str), install: &dyn Fn(&Path) -> Result<()>) -> Result<PathBuf> {
-        let folder = self.folder(cache);
-        if !provision::is_sound(&folder, &|_| {})? {
-            let _lock = cache.lock("servers", progress)?;
-            // Another dbduel may have fetched it while this one waited.
-            if !provision::is_sound(&folder, progress)? {
-                cache::remove_tree(&folder)?;
-                install(&folder)?;
-            }
+/// A folder of the cache, whole: made by `install` where it is not.
+fn kept(
+    folder: PathBuf,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+    install: &dyn Fn(&Path) -> Result<()>,
+) -> Result<PathBuf> {
+    if !provision::is_sound(&folder, &|_| {})? {
+        let _lock = cache.lock("servers", progress)?;
+        // Another dbduel may have fetched it while this one waited.
+        if !provision::is_sound(&folder, progress)? {
+            cache::remove_tree(&folder)?;
+            install(&folder)?;
         }
-        Ok(folder)
     }
+    Ok(folder)
+}
 
+impl Resolved {
     /// The server of a whole folder in the cache.
     fn in_cache(&self, folder: &Path, basedir: PathBuf, version: String) -> Result<Installation> {
         let checksum = provision::marker(folder).context("the server folder vanished; was the cache cleared?")?;

@@ -43,10 +43,23 @@ pub struct Archive {
 pub struct ImageSource {
     /// As an experiment file has it, with the absolute path of a file.
     pub reference: String,
-    /// Of its manifest, in hexadecimal.
-    pub digest: String,
+    /// Of its manifest, in hexadecimal; None until a registry or a store has been asked what the reference means.
+    pub digest: Option<String>,
+    /// Of the index that the manifest was chosen from, where that is known.
+    pub index_digest: Option<String>,
+    pub pull: PullPolicy,
     /// The path inside of the server that is meant, where there are several.
     pub server: Option<PathBuf>,
+}
+
+/// When a registry or a store is asked what a name means: the key `pull`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PullPolicy {
+    /// Where the cache has nothing of that name.
+    Missing,
+    /// Once a run.
+    Always,
+    Never,
 }
 
 /// A server that dbduel does not manage, and what it may do there.
@@ -105,6 +118,8 @@ pub const PAGE_CACHE_WORDS: &[(&str, Option<PageCache>)] =
     &[("warm", Some(PageCache::Warm)), ("cold", Some(PageCache::Cold)), ("direct", Some(PageCache::Direct))];
 pub const WORK_COPY_WORDS: &[(&str, Option<WorkCopy>)] =
     &[("copy", Some(WorkCopy::Full)), ("reflink", Some(WorkCopy::Reflink))];
+pub const PULL_WORDS: &[(&str, Option<PullPolicy>)] =
+    &[("missing", Some(PullPolicy::Missing)), ("always", Some(PullPolicy::Always)), ("never", Some(PullPolicy::Never))];
 pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] =
     &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp)), ("namespace", Some(Transport::Namespace))];
 

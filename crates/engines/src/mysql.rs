@@ -223,6 +223,10 @@ impl Flavour for Mysql {
         &["mysqld"]
     }
 
+    fn makers(&self) -> &'static [&'static str] {
+        &["percona"]
+    }
+
     fn clients(&self) -> &'static [&'static str] {
         &["mysql"]
     }

@@ -55,6 +55,10 @@ pub trait Flavour: Sync {
     fn releases(&self) -> &'static [Release];
     /// Names of the server binary, the preferred one first.
     fn binaries(&self) -> &'static [&'static str];
+    /// Who builds it under another name.
+    fn makers(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Names of the program that SQL is fed to, the preferred one first.
     fn clients(&self) -> &'static [&'static str];
     /// Whether a binary that answers this to `--version` is of this kind.
@@ -239,6 +243,10 @@ impl Engine for MysqlFamily {
 
     fn binaries(&self) -> &'static [&'static str] {
         self.flavour.binaries()
+    }
+
+    fn makers(&self) -> &'static [&'static str] {
+        self.flavour.makers()
     }
 
     fn releases(&self) -> &'static [Release] {

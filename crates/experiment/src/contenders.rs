@@ -15,7 +15,7 @@ use super::section::{Reader, Section, Value, integer, shortened};
 use super::vocabulary::Known;
 use super::{Archive, Contender, ImageSource, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 use engine::Engine;
-use engine::request::{TRANSPORT_WORDS, Transport};
+use engine::request::{PULL_WORDS, PullPolicy, TRANSPORT_WORDS, Transport};
 
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
 const KEYS_OF_MANAGED: &[(&str, &str)] = &[
@@ -29,6 +29,8 @@ const KEYS_OF_MANAGED: &[(&str, &str)] = &[
     ("sha256", "it is the checksum of an `archive`"),
     ("image", "name either a server to start or one that runs"),
     ("server", "it is a path in an `image`"),
+    ("pull", "it is about an `image`"),
+    ("platform", "it is about an `image`"),
 ];
 /// Engines of the file format that this version does not have.
 const ENGINES_LATER: &[&str] = &["dolt"];
@@ -85,18 +87,7 @@ fn read_contender<'a>(
         }
     }
     let own_storage = read_storage(reader, section);
-    let origin = read_origin(reader, section);
-    let Some(engine_value) = section.value("engine") else {
-        reader.reject(
-            &section.span,
-            "this contender has no `engine`",
-            "expected engine = \"mysql@8.0.31\", or another engine and version",
-        );
-        return None;
-    };
-    let engine = reader.text(section, "engine")?;
-    let origin = origin?;
-    let (kind, version) = read_engine(reader, &engine_value.span(), &engine, &origin, known)?;
+    let (kind, engine, version, origin) = read_server(reader, section, known, None)?;
     Some(Contender {
         name: name.or_else(|| name_of_source(&origin)).unwrap_or_else(|| engine.clone()),
         kind,
@@ -109,6 +100,43 @@ fn read_contender<'a>(
         memory_bytes: reader.bytes(section, "memory"),
         engine,
     })
+}
+
+/// Which server a table means: its engine, that as it is written, its version, and where it comes from. `below` is the
+/// engine where a table needs to name none.
+pub fn read_server<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    known: &Known,
+    below: Option<&'static dyn Engine>,
+) -> Option<(&'static dyn Engine, String, VersionRequest, Origin)> {
+    let origin = read_origin(reader, section)?;
+    let (engine, span) = match section.value("engine") {
+        Some(value) => (reader.text(section, "engine")?, value.span()),
+        None => (engine_of_source(reader, section, &origin, known, below)?, section.span.clone()),
+    };
+    let (kind, version) = read_engine(reader, &span, &engine, known)?;
+    Some((kind, engine, version, origin))
+}
+
+/// The engine of a contender that names none: its image or its archive may be called after it.
+fn engine_of_source<'a>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    origin: &Origin,
+    known: &Known,
+    below: Option<&'static dyn Engine>,
+) -> Option<String> {
+    let name = name_of_source(origin);
+    let found = name.as_deref().and_then(|name| known.engines.named_in(name)).or(below);
+    if found.is_none() {
+        let note = match name {
+            Some(name) => format!("`{name}` does not show which: add engine = \"mysql\", or another one"),
+            None => "expected engine = \"mysql@8.0.31\", or another engine and version".to_owned(),
+        };
+        reader.reject(&section.span, "this contender has no `engine`", note);
+    }
+    found.map(|engine| engine.kind().to_owned())
 }
 
 /// An embedded engine has no connections.
@@ -124,9 +152,12 @@ fn read_transport<'a>(reader: &mut Reader<'a>, section: &Section<'a>, kind: &dyn
 
 /// Where a server comes from that dbduel starts.
 fn read_origin<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Origin> {
-    for (key, source, what) in
-        [("sha256", "archive", "the checksum of an archive"), ("server", "image", "a path in an image")]
-    {
+    for (key, source, what) in [
+        ("sha256", "archive", "the checksum of an archive"),
+        ("server", "image", "a path in an image"),
+        ("pull", "image", "about an image"),
+        ("platform", "image", "that of an image"),
+    ] {
         if let (Some(value), None) = (section.value(key), section.value(source)) {
             let note = format!("it is {what}, which stands beside it");
             reader.reject(&value.span(), format!("`{key}` stands without `{source}`"), note);
@@ -155,16 +186,33 @@ fn read_origin<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Ori
 }
 
 fn read_image<'a>(reader: &mut Reader<'a>, section: &Section<'a>, span: &Range<usize>) -> Option<ImageSource> {
-    let text = reader.text(section, "image")?;
+    let reference = reader.text(section, "image")?;
     let server = reader.text(section, "server").map(PathBuf::from);
-    if let Err(why) = engine::expect_image_in_files(&text) {
-        let (what, note) = why.split_once("\n").unwrap_or((&why, "expected an image in files, such as oci:FOLDER:TAG"));
-        reader.reject(span, format!("`image`: {what}"), note);
+    let pull = reader.choice(section, "pull", PULL_WORDS).unwrap_or(PullPolicy::Missing);
+    if let Some(platform) = reader.text(section, "platform")
+        && let Err(here) = engine::expect_platform(&platform)
+    {
+        let what = format!("`platform` is \"{platform}\"; this machine is {here}");
+        reader.reject(&section.value("platform")?.span(), what, "dbduel runs no server of another platform");
         return None;
     }
-    let (prefix, path) = text.split_once(':')?;
-    let (path, digest) = reader.image(span, prefix, path)?;
-    Some(ImageSource { reference: format!("{prefix}:{path}"), digest, server })
+    let source = |reference, digest| Some(ImageSource { reference, digest, index_digest: None, server, pull });
+    match engine::expect_image(&reference) {
+        Err(why) => {
+            let note = "expected an image such as \"mysql:8.4\" or \"oci:FOLDER:TAG\"";
+            reader.reject(span, format!("`image`: {why}"), note);
+            None
+        }
+        Ok(false) => {
+            let digest = reader.stored_digest(&reference);
+            source(reference, digest)
+        }
+        Ok(true) => {
+            let (prefix, path) = reference.split_once(':')?;
+            let (path, digest) = reader.image(span, prefix, path)?;
+            source(format!("{prefix}:{path}"), Some(digest))
+        }
+    }
 }
 
 fn read_archive<'a>(reader: &mut Reader<'a>, section: &Section<'a>, span: &Range<usize>) -> Option<Archive> {
@@ -254,11 +302,10 @@ fn read_target_choice<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Opt
 }
 
 /// Takes `mysql@5.6.24` apart.
-pub fn read_engine(
+fn read_engine(
     reader: &mut Reader,
     span: &Range<usize>,
     engine: &str,
-    origin: &Origin,
     known: &Known,
 ) -> Option<(&'static dyn Engine, VersionRequest)> {
     if engine.contains("://") {
@@ -277,17 +324,6 @@ pub fn read_engine(
         }
         return None;
     };
-    let source = match origin {
-        Origin::Basedir(_) => Some("basedir"),
-        Origin::Archive(_) => Some("archive"),
-        Origin::Image(_) => Some("image"),
-        Origin::Managed | Origin::Target(_) => None,
-    };
-    if let (Some(source), Some(_)) = (source, version) {
-        let what = format!("`{engine}` asks for a version and `{source}` for a server that has one already");
-        reader.reject(span, what, format!("expected engine = \"{kind}\" beside `{source}`"));
-        return None;
-    }
     match read_version(version) {
         Ok(version) => Some((found, version)),
         Err(VersionMistake::History) => {
@@ -458,8 +494,47 @@ mod tests {
         check(&mysql("archive = \"s.tar\"\nsha256 = \"00\"\n"), "expected 00, got ba7816bf");
         check(&mysql("archive = \"none.tar\"\n"), "cannot read none.tar");
         check(&mysql("archive = \"https://example.org/s.tar\"\n"), "`archive` is a URL");
-        check("engine = \"mysql@8.0\"\narchive = \"s.tar\"\n", "and `archive` for a server that has one already");
+        check("archive = \"s.tar\"\n", "`s.tar` does not show which: add engine = \"mysql\"");
         check("target = \"mysql://u@h/d\"\narchive = \"s.tar\"\n", "`archive` stands beside `target`");
+    }
+
+    #[test]
+    fn an_image_in_a_registry_is_read_without_asking_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |lines: &str, overrides: &Overrides| with_contender(folder.path(), lines, overrides).unwrap();
+        let experiment = read("image = \"registry.example/db/mysql:8.4\"\npull = \"always\"\n", &Overrides::default());
+        let contender = &experiment.contenders[0];
+        assert_eq!((contender.name.as_str(), contender.kind.kind()), ("mysql:8.4", "mysql"));
+        let image = |digest: Option<&str>| ImageSource {
+            reference: "registry.example/db/mysql:8.4".to_owned(),
+            digest: digest.map(str::to_owned),
+            index_digest: None,
+            server: None,
+            pull: PullPolicy::Always,
+        };
+        assert_eq!(contender.origin, Origin::Image(image(None)));
+        let stored = [("registry.example/db/mysql:8.4".to_owned(), ABC.to_owned())].into();
+        let overrides = Overrides { files: Some(stored), ..Overrides::default() };
+        let again = read("image = \"registry.example/db/mysql:8.4\"\npull = \"always\"\n", &overrides);
+        assert_eq!(again.contenders[0].origin, Origin::Image(image(Some(ABC))));
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_image_is_said_without_any_network() {
+        let check = |lines: &str, expected: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let mistakes = with_contender(folder.path(), lines, &Overrides::default()).unwrap_err();
+            assert!(mistakes.list.len() == 1 && mistakes.to_string().contains(expected), "{mistakes}");
+        };
+        check("image = \"MySQL:8.4\"\nengine = \"mysql\"\n", "contains upper case letters");
+        check("image = \"u:p@registry.example/mysql\"\nengine = \"mysql\"\n", "contains a user and a password");
+        check("image = \"mysql@sha256:12\"\nengine = \"mysql\"\n", "64 hexadecimal digits");
+        check("image = \"registry.example/db\"\n", "`db` does not show which: add engine = \"mysql\"");
+        check("image = \"mysql:8.4\"\nplatform = \"linux/s390x\"\n", "`platform` is \"linux/s390x\"; this machine is");
+        check("image = \"mysql:8.4\"\npull = \"often\"\n", "`pull`");
+        check("engine = \"mysql\"\npull = \"never\"\n", "`pull` stands without `image`");
+        check("engine = \"mysql\"\nplatform = \"linux/amd64\"\n", "`platform` stands without `image`");
+        check("image = \"mysql:8.4\"\nbasedir = \"/opt\"\n", "`image` stands beside `basedir`");
     }
 
     #[test]

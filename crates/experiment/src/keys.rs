@@ -128,22 +128,35 @@ pub const CONTENDER_KEYS: &[Key] = &[
     key("transport", "`socket`, `tcp` or `namespace`", "that of [clients]", TRANSPORT_MEANING),
     key("cores", "CPU list such as `\"0-3\"`", "all CPUs that are not the client's", "CPUs that the server may use"),
     key("memory", "size such as `\"8GiB\"`", "all memory of the host", "memory limit, by a control group"),
-    key("basedir", "folder", "none", "a server that you unpacked; `engine` then has no version"),
+    key("basedir", "folder", "none", "a server that you unpacked; a version in `engine` must be the one it has"),
     key(
         "archive",
         "file",
         "none",
         "a vendor's archive of a server (`.tar`, also with gzip, xz or zstd, or `.zip`), from the experiment's folder; \
-         `engine` then has no version",
+         a version in `engine` must be the one it has",
     ),
     key("sha256", "text", "none", "beside `archive`: the checksum that the file must have, in hexadecimal"),
     key(
         "image",
-        "image in files such as `\"oci:FOLDER:TAG\"`",
+        "image such as `\"mysql:8.4\"`",
         "none",
-        "a container image in an OCI layout (`oci:`), a tar of one (`oci-archive:`) or what `docker save` writes \
-         (`docker-archive:`), from the experiment's folder; the server runs in the image's own root file system; `engine` \
-         then has no version",
+        "a container image, as docker and podman name it; or one in an OCI layout (`oci:FOLDER:TAG`), a tar of one \
+         (`oci-archive:`), what `docker save` writes (`docker-archive:`), or the local store of podman \
+         (`containers-storage:NAME`) or docker (`docker-daemon:NAME`); the server runs in the image's own root file \
+         system; `engine` is needed where the name does not show it",
+    ),
+    key(
+        "pull",
+        "`missing`, `always` or `never`",
+        "`missing`",
+        "beside `image`: when a registry is asked what a tag means; a reference with a digest is never asked for twice",
+    ),
+    key(
+        "platform",
+        "text",
+        "this machine's",
+        "beside `image`: `linux/amd64`; no other platform than this machine's runs",
     ),
     key("server", "path", "the only one", "beside `image`: the path inside of the server, where there are several"),
     key("target", "URL", "none", "a server that dbduel does not manage: no restart, no settings, SQL counters only"),
@@ -160,6 +173,13 @@ pub const RUNG_KEYS: &[Key] = &[
         "the contender that the ladder starts from",
     ),
     key("engine", "text", "that of the rung below", "another engine or version"),
+    key("image", "image such as `\"mysql:8.4\"`", "that of the rung below", "another server, out of a container image"),
+    key("pull", "`missing`, `always` or `never`", "`missing`", "beside `image`, as in `[[contender]]`"),
+    key("platform", "text", "this machine's", "beside `image`, as in `[[contender]]`"),
+    key("server", "path", "the only one", "beside `image`, as in `[[contender]]`"),
+    key("archive", "file", "that of the rung below", "another server, out of a vendor's archive"),
+    key("sha256", "text", "none", "beside `archive`, as in `[[contender]]`"),
+    key("basedir", "folder", "that of the rung below", "another server, that you unpacked"),
     key(
         "settings",
         "table of the server's own settings",
@@ -399,7 +419,7 @@ pub fn home_of(key: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::defaults::{NOISY_HOST_WORDS, RULES, STOP_WORDS};
-    use engine::request::{PAGE_CACHE_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS};
+    use engine::request::{PAGE_CACHE_WORDS, PULL_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS};
 
     #[test]
     fn words_of_other_tools_mean_keys_of_ours() {
@@ -439,6 +459,7 @@ mod tests {
         check(METHOD_KEYS, "stop", &words(STOP_WORDS));
         check(METHOD_KEYS, "noisy_host", &words(NOISY_HOST_WORDS));
         check(METHOD_KEYS, "rule", &RULES.map(|rule| rule.as_str()));
+        check(CONTENDER_KEYS, "pull", &words(PULL_WORDS));
         check(METHOD_KEYS, "page_cache", &words(PAGE_CACHE_WORDS));
         check(METHOD_KEYS, "work_copy", &words(WORK_COPY_WORDS));
         check(CLIENTS_KEYS, "transport", &words(TRANSPORT_WORDS));

@@ -10,7 +10,7 @@ use std::ops::Range;
 use engine::Engine;
 use toml::Spanned;
 
-use super::contenders::{read_engine, read_settings, read_storage};
+use super::contenders::{read_server, read_settings, read_storage};
 use super::keys::{RUNG_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, shortened};
@@ -22,12 +22,20 @@ use record::format::ladder::{ChangeKind, ChangeRecord, DropRecord, LadderRecord,
 #[derive(Clone, Default)]
 struct Step {
     name: String,
-    /// Name before the `@`, the whole text, and the version.
-    engine: Option<(&'static dyn Engine, String, VersionRequest)>,
+    server: Option<OtherServer>,
     settings: BTreeMap<String, String>,
     storage: Option<Storage>,
     cores: Option<CpuList>,
     memory_bytes: Option<u64>,
+}
+
+/// Another engine, version or source of the server.
+#[derive(Clone)]
+struct OtherServer {
+    kind: &'static dyn Engine,
+    engine: String,
+    version: VersionRequest,
+    origin: Origin,
 }
 
 /// The steps on one contender, and what its rungs are so far.
@@ -132,23 +140,23 @@ fn read_rung<'a>(
     below: &Contender,
 ) -> Option<(Step, (Contender, Vec<ChangeRecord>))> {
     reader.check_keys(section, &names(RUNG_KEYS), &[]);
-    let engine = read_other_engine(reader, section, known);
-    if section.value("engine").is_some() && engine.is_none() {
+    let server = read_other_server(reader, section, known, below.kind);
+    if server.is_none() && OF_THE_SERVER.iter().any(|key| section.value(key).is_some()) {
         return None;
     }
-    let kind = engine.as_ref().map_or(below.kind, |(kind, ..)| *kind);
+    let kind = server.as_ref().map_or(below.kind, |server| server.kind);
     let mut step = Step {
         name: String::new(),
         settings: read_settings(reader, section, kind),
         storage: read_storage(reader, section),
         cores: reader.cpu_list(section, "cores"),
         memory_bytes: reader.bytes(section, "memory"),
-        engine,
+        server,
     };
     let changes = changes(below, &step.on(below), kind.dialect().bare_sizes_are_bytes());
     if changes.is_empty() {
         let what = format!("this rung changes nothing of what stands below it, `{}`", below.name);
-        reader.reject(&section.span, what, "give it settings, engine, storage, cores or memory that differ");
+        reader.reject(&section.span, what, "give it settings, engine, image, storage, cores or memory that differ");
         return None;
     }
     let described = || changes.iter().map(|change| format!("{} = {}", change.name, change.after)).collect::<Vec<_>>();
@@ -157,15 +165,18 @@ fn read_rung<'a>(
     Some((step, rung))
 }
 
-fn read_other_engine<'a>(
+/// Keys of a rung that name another server.
+const OF_THE_SERVER: [&str; 5] = ["engine", "image", "archive", "basedir", "server"];
+
+fn read_other_server<'a>(
     reader: &mut Reader<'a>,
     section: &Section<'a>,
     known: &Known,
-) -> Option<(&'static dyn Engine, String, VersionRequest)> {
-    let span = section.value("engine")?.span();
-    let text = reader.text(section, "engine")?;
-    let (kind, version) = read_engine(reader, &span, &text, &Origin::Managed, known)?;
-    Some((kind, text, version))
+    below: &'static dyn Engine,
+) -> Option<OtherServer> {
+    OF_THE_SERVER.iter().find(|key| section.value(key).is_some())?;
+    let (kind, engine, version, origin) = read_server(reader, section, known, Some(below))?;
+    Some(OtherServer { kind, engine, version, origin })
 }
 
 fn refuse_taken_name<'a>(
@@ -193,9 +204,8 @@ impl Step {
     /// What stands below, and this change.
     fn on(&self, below: &Contender) -> Contender {
         let mut rung = Contender { name: self.name.clone(), ..below.clone() };
-        if let Some((kind, engine, version)) = &self.engine {
-            (rung.kind, rung.engine, rung.version) = (*kind, engine.clone(), version.clone());
-            rung.origin = Origin::Managed;
+        if let Some(OtherServer { kind, engine, version, origin }) = self.server.clone() {
+            rung = Contender { kind, engine, version, origin, ..rung };
         }
         for (name, value) in &self.settings {
             // A server takes `a-b` and `a_b` for the same, and would obey one of the two.
@@ -222,7 +232,7 @@ fn changes(below: &Contender, rung: &Contender, bare_is_bytes: bool) -> Vec<Chan
         Some(ChangeRecord { kind, name: name.to_owned(), before, after })
     };
     let whole = [
-        pair(ChangeKind::Engine, "engine", Some(below.engine.clone()), Some(rung.engine.clone())),
+        pair(ChangeKind::Engine, server_key(rung), Some(server(below)), Some(server(rung))),
         pair(ChangeKind::Storage, "storage", Some(below.storage.word()), Some(rung.storage.word())),
         pair(ChangeKind::Cores, "cores", cores(below), cores(rung)),
         pair(ChangeKind::Memory, "memory", bytes(below), bytes(rung)),
@@ -239,6 +249,25 @@ fn changes(below: &Contender, rung: &Contender, bare_is_bytes: bool) -> Vec<Chan
         })
     });
     whole.into_iter().flatten().chain(settings).collect()
+}
+
+/// The key that names the server of a rung.
+fn server_key(contender: &Contender) -> &'static str {
+    match contender.origin {
+        Origin::Image(_) => "image",
+        Origin::Archive(_) => "archive",
+        Origin::Basedir(_) => "basedir",
+        Origin::Managed | Origin::Target(_) => "engine",
+    }
+}
+
+fn server(contender: &Contender) -> String {
+    match &contender.origin {
+        Origin::Image(image) => image.reference.clone(),
+        Origin::Archive(archive) => archive.file.display().to_string(),
+        Origin::Basedir(folder) => folder.display().to_string(),
+        Origin::Managed | Origin::Target(_) => contender.engine.clone(),
+    }
 }
 
 fn ladder(climb: &Climb, ablation: Vec<DropRecord>) -> LadderRecord {
@@ -272,6 +301,19 @@ mod tests {
     const RUNGS: &str = "[[ladder]]\nname = \"new\"\nengine = \"mysql@5.6.24\"\n\
         [[ladder]]\nname = \"pool\"\nsettings = { innodb-buffer-pool-size = \"1G\", flush = true }\n\
         [[ladder]]\nname = \"more\"\nsettings = { innodb_buffer_pool_size = \"2G\" }\nstorage = \"tmpfs\"\nmemory = \"8GiB\"\n";
+
+    #[test]
+    fn a_rung_may_take_its_server_from_an_image() {
+        let rungs = "[[ladder]]\nname = \"image\"\nimage = \"mysql:8.4\"\npull = \"never\"\n\
+                     [[ladder]]\nname = \"pool\"\nsettings = { innodb_buffer_pool_size = \"1G\" }\n";
+        let experiment = parsed(&format!("{BASE}{rungs}"));
+        let [_, image, pool] = &experiment.contenders[..] else { panic!("three contenders") };
+        let Origin::Image(source) = &image.origin else { panic!("an image: {image:?}") };
+        assert_eq!((source.reference.as_str(), &pool.origin), ("mysql:8.4", &image.origin));
+        let change = &experiment.ladders[0].rungs[0].changes[0];
+        assert_eq!((change.name.as_str(), change.before.as_deref()), ("image", Some("mysql@5.5.9")));
+        assert_eq!(change.after, "mysql:8.4");
+    }
 
     #[test]
     fn each_rung_is_the_one_below_and_its_change() {

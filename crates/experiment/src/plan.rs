@@ -111,7 +111,7 @@ impl Plan {
     }
 }
 
-/// SHA-256 of everything in the record but the hash itself.
+/// SHA-256 of everything in the record but the hash itself, and of an image but what its digest decides anyway.
 ///
 /// The bytes are its JSON with sorted keys and without spaces, so that anyone with `plan.json` can
 /// compute it again.
@@ -119,6 +119,14 @@ pub fn plan_hash(record: &PlanRecord) -> String {
     let mut value = serde_json::to_value(record).expect("a plan has no key that is not a text");
     if let Some(fields) = value.as_object_mut() {
         fields.shift_remove("plan_hash");
+    }
+    // How an image came by its digest, a run that goes on may not find out again.
+    for image in value["contenders"].as_array_mut().into_iter().flatten().filter_map(|one| one.get_mut("image")) {
+        let decided = ["reference", "index_digest", "config_digest", "created", "platform"];
+        image
+            .as_object_mut()
+            .into_iter()
+            .for_each(|image| decided.iter().for_each(|key| drop(image.shift_remove(*key))));
     }
     value.sort_all_objects();
     Sha256::digest(value.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -219,8 +227,11 @@ pub fn files_of(record: &PlanRecord) -> BTreeMap<String, String> {
     let archives = record.contenders.iter().filter_map(|one| one.archive.as_ref());
     files.extend(archives.map(|archive| (archive.path.clone(), archive.sha256.clone())));
     let images = record.contenders.iter().filter_map(|one| one.image.as_ref());
-    let by_path = |image: &ImageRecord| Some((image.reference.split_once(':')?.1.to_owned(), image.digest.clone()));
-    files.extend(images.filter_map(by_path));
+    // By its name where that is one, and by the path of an image in files.
+    files.extend(images.flat_map(|image| {
+        let path = image.reference.split_once(':').map_or("", |(_, path)| path);
+        [image.reference.as_str(), path].map(|name| (name.to_owned(), image.digest.clone()))
+    }));
     files
 }
 

@@ -33,9 +33,10 @@ fn object(table: &Table, defaults: &toml::Table, known: &Known) -> Value {
     let mut object = closed(properties, table.keys.iter().filter(|key| key.default == "required").map(|key| key.name));
     object["description"] = table.meaning.into();
     if table.name == "contender" {
-        // A target is named by its URL, and every other server by `engine`.
+        // A target is named by its URL, a server out of an image or an archive by that, and every other one by `engine`.
         object.as_object_mut().expect("an object").remove("required");
-        object["anyOf"] = json!([{ "required": ["engine"] }, { "required": ["target"] }]);
+        object["anyOf"] =
+            ["engine", "image", "archive", "target"].map(|key| json!({ "required": [key] })).to_vec().into();
     }
     object
 }
@@ -94,7 +95,7 @@ fn written(value: &str) -> Option<Value> {
         "time or `auto`" => json!({ "oneOf": [{ "const": "auto" }, time()] }),
         "size" => pattern(r"^\s*[0-9]+(\.[0-9]+)?\s*([kKmMgGtT][iI]?)?[bB]?\s*$"),
         "percentage" => pattern(r"^\s*[0-9]+(\.[0-9]+)?\s*%\s*$"),
-        "image in files" => pattern(r"^(oci|oci-archive|docker-archive):.+$"),
+        "image" => pattern(r"^[^\s]+$"),
         "CPU list" => pattern(r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"),
         "table of short texts" => json!({ "type": "object", "additionalProperties": text() }),
         "table of the server's own settings" => settings(),

@@ -149,6 +149,11 @@ impl<'a> Reader<'a> {
         self.recognised(span, path, &|place| engine::image_digest(&format!("{prefix}:{}", place.display())))
     }
 
+    /// What a stored run has for a name that means something else from one day to the next.
+    pub fn stored_digest(&self, name: &str) -> Option<String> {
+        self.files.stored.as_ref()?.get(name).cloned()
+    }
+
     fn recognised(&mut self, span: &Range<usize>, path: &str, recognise: Recognise) -> Option<(String, String)> {
         let found = self.files.recognised(path, recognise);
         if let Err(cause) = &found {

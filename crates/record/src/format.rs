@@ -118,7 +118,7 @@ pub struct ArchiveRecord {
 }
 
 /// An image as it was when the run began; its tag may be another one's by now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageRecord {
     /// Where it was: `oci:/images/layout:8.4`.
     pub reference: String,

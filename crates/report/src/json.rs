@@ -21,7 +21,7 @@ use analysis::{
 use record::format::tuning::SearchRecord;
 use record::format::{
     AaRecord, BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure,
-    HostRecord, MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, WorkloadRecord,
+    HostRecord, ImageRecord, MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, WorkloadRecord,
 };
 
 use super::sentences::{self, Said};
@@ -144,6 +144,9 @@ struct Contender<'a> {
     engine: &'a str,
     version: &'a str,
     source: &'a str,
+    /// The container image that its server is from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    image: Option<&'a ImageRecord>,
     settings: &'a BTreeMap<String, String>,
     own_settings: &'a BTreeMap<String, String>,
     /// Null where its server never answered.
@@ -351,6 +354,7 @@ fn contender<'a>(
         engine: &contender.engine,
         version: facts.map_or(&contender.version, |facts| &facts.version),
         source: &contender.source,
+        image: contender.image.as_ref(),
         settings: &contender.settings,
         own_settings: &contender.own_settings,
         effective_settings: facts.map(|facts| &facts.effective_settings),

@@ -13,8 +13,8 @@ use super::{Failure, first_screen, note, print};
 use crate::KNOWN;
 use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, MethodArgs, RunArgs, exit};
 use campaign::ActiveRun;
-use campaign::planning::plan_experiment;
-use experiment::{Experiment, shell_path};
+use campaign::planning::{plan_experiment, unpack_sources};
+use experiment::{Experiment, resolve, shell_path};
 use record::RunDir;
 
 pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
@@ -30,12 +30,26 @@ pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
 fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
     let overrides = args.method.overrides();
     let source = Experiment::source(&args.file, &KNOWN, &overrides).map_err(Failure::usage)?.text;
-    let releases = versions::releases(&args.versions).map_err(Failure::usage)?;
+    let mut releases = versions::releases(&args.versions).map_err(Failure::usage)?;
     let file = args.file.display().to_string();
-    let text = versions::over_releases(&source, &releases)
-        .with_context(|| format!("{file} is not readable as TOML"))
-        .map_err(Failure::usage)?;
-    let experiment = Experiment::parse(&text, &file, &KNOWN, &overrides).map_err(Failure::usage)?;
+    let over = |releases: &[String]| -> Result<Experiment, Failure> {
+        let text = versions::over_releases(&source, releases)
+            .with_context(|| format!("{file} is not readable as TOML"))
+            .map_err(Failure::usage)?;
+        let mut experiment = Experiment::parse(&text, &file, &KNOWN, &overrides).map_err(Failure::usage)?;
+        unpack_sources(&mut experiment, &note)?;
+        Ok(experiment)
+    };
+    let mut experiment = over(&releases)?;
+    if versions::is_image(&args.versions) {
+        // Only their servers show which one is older.
+        let found = experiment.contenders.iter().map(|contender| Ok(resolve(contender)?.version));
+        let found: Vec<String> = found.collect::<Result<_>>()?;
+        let mut ordered: Vec<(String, String)> = found.into_iter().zip(releases).collect();
+        ordered.sort_by(|one, other| engine::by_version(&one.0, &other.0));
+        releases = ordered.into_iter().map(|(_, release)| release).collect();
+        experiment = over(&releases)?;
+    }
     let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
     note(&format!("{}: {}", releases.len(), releases.join(", ")));
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;

@@ -113,8 +113,14 @@ impl Contender {
         if server.contains("://") {
             return target(server);
         }
-        if server.contains('/') || Path::new(server).is_dir() {
+        if Path::new(server).is_dir() {
             return folder(Path::new(server));
+        }
+        if Path::new(server).is_file() {
+            return source("archive", server, server);
+        }
+        if server.contains([':', '/']) {
+            return image(server);
         }
         Ok(Contender { lines: format!("engine = {}\n", quoted(server)), is_target: false })
     }
@@ -126,6 +132,25 @@ fn target(text: &str) -> Result<Contender> {
     let url = TargetUrl { password: None, ..url };
     let password = "# password_file = \"FILE\"        # else the password comes from DBDUEL_PASSWORD\n";
     Ok(Contender { lines: format!("target = {}\n{password}", quoted(&url.to_string())), is_target: true })
+}
+
+/// Nothing is fetched: which engine it is, the name shows or the user adds.
+fn image(reference: &str) -> Result<Contender> {
+    let is_in_files = engine::expect_image(reference).map_err(|why| anyhow!("`{reference}` is no image: {why}"))?;
+    let name = reference.rsplit('/').next().unwrap_or(reference);
+    match reference.split_once(':').filter(|_| is_in_files) {
+        Some((prefix, path)) => source("image", &format!("{prefix}:{}", std::path::absolute(path)?.display()), name),
+        None => source("image", reference, name),
+    }
+}
+
+fn source(key: &str, text: &str, name: &str) -> Result<Contender> {
+    if KNOWN.engines.named_in(name).is_none() {
+        bail!(
+            "`{text}` does not show which engine it is\n  next: write the file by hand, with `engine` beside `{key}`"
+        );
+    }
+    Ok(Contender { lines: format!("{key} = {}\n", quoted(text)), is_target: false })
 }
 
 /// A folder holds the server of one engine.
@@ -193,6 +218,16 @@ mod tests {
             !text.contains("hunter2") && text.contains("target = \"mysql://app@db.example:3306/bench\"\n"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn images_are_named_and_not_fetched() {
+        let text = written(["mysql:8.0", "registry.example:5000/db/percona-server:8.4"], "oltp_read_write");
+        assert!(text.contains("image = \"mysql:8.0\"\n"), "{text}");
+        assert!(text.contains("image = \"registry.example:5000/db/percona-server:8.4\"\n"), "{text}");
+        let wrong = |server: &str| Contender::of(server).err().unwrap().to_string();
+        assert!(wrong("registry.example/db:1").contains("does not show which engine"));
+        assert!(wrong("MySQL:8").contains("upper case"));
     }
 
     #[test]

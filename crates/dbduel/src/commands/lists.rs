@@ -1,6 +1,7 @@
 //! `dbduel list`, `host`, `fetch` and `cache`: what there is, and what lies here already.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Failure, note, print, print_report};
 use crate::KNOWN;
 use crate::cli::{CacheAction, CacheArgs, FetchArgs, HostArgs, ListArgs, Listed, exit};
+use engine::request::{ImageSource, PullPolicy};
 use engine::{self, Cache};
 use experiment::{Origin, VersionRequest, quantity};
 use record::RunDir;
@@ -68,13 +70,24 @@ fn text(what: Listed, rows: &[Value], folder: &Path) -> String {
         format!("\n{}: {}; engine = \"{}\"", kind.kind(), kind.description(), kind.example())
     };
     match what {
-        Listed::Engines => table(rows) + &KNOWN.engines.0.iter().map(line).collect::<String>() + "\n",
+        Listed::Engines => {
+            table(&rows.iter().map(without_image).collect::<Vec<_>>())
+                + &KNOWN.engines.0.iter().map(line).collect::<String>()
+                + "\n"
+        }
         Listed::Runs if rows.is_empty() => {
             format!("no run is stored under `{}` yet\n  next: dbduel run {}\n", folder.display(), crate::shipped::FIRST)
         }
         Listed::Runs => table(&rows.iter().map(in_words).collect::<Vec<_>>()),
         _ => table(rows),
     }
+}
+
+/// The row of a server without what only programs read.
+fn without_image(row: &Value) -> Value {
+    let mut row = row.clone();
+    row.as_object_mut().map(|row| row.shift_remove("image"));
+    row
 }
 
 /// The row of a run with its time to the second, and why it ended as a reader has it.
@@ -113,7 +126,12 @@ fn engines() -> Result<Vec<Value>> {
             (true, _) => "here".to_owned(),
             (false, bytes) => format!("{} to fetch", quantity::bytes_text(bytes)),
         };
-        json!({ "engine": format!("{}@{}", listed.kind, listed.version), "state": state, "source": listed.source })
+        let name = format!("{}@{}", listed.kind, listed.version);
+        let mut row = json!({ "engine": name, "state": state, "source": listed.source });
+        if let Some(image) = listed.image {
+            row["image"] = json!(image);
+        }
+        row
     };
     Ok(KNOWN.engines.list(&cache).into_iter().map(row).collect())
 }
@@ -141,12 +159,45 @@ fn cell(value: &Value) -> String {
 
 pub fn fetch(args: &FetchArgs) -> Result<u8, Failure> {
     let resolved = args.engines.iter().map(|name| request(name)).collect::<Result<Vec<_>>>().map_err(Failure::usage)?;
+    let images = args.image.iter().map(|image| source(image)).collect::<Result<Vec<_>>>().map_err(Failure::usage)?;
+    let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
+    let fetched = engine::interruption::ending_servers(&interrupted, || fetch_all(resolved, images, &args.archive));
+    match fetched {
+        Err(_) if interrupted.load(Ordering::Relaxed) => Ok(exit::INTERRUPTED),
+        fetched => Ok(fetched.map(|()| exit::DONE)?),
+    }
+}
+
+fn fetch_all(resolved: Vec<engine::Resolved>, images: Vec<ImageSource>, archives: &[PathBuf]) -> Result<()> {
     let cache = Cache::open()?;
     for resolved in resolved {
         let installation = engine::provision(&resolved, &cache, &note)?;
         print(&format!("{} {}: {}\n", resolved.kind, resolved.version, installation.source))?;
     }
-    Ok(exit::DONE)
+    for image in images {
+        let fetched = KNOWN.engines.fetch_image(&image, &cache, &note);
+        let (image, holds) = fetched.with_context(|| format!("cannot fetch the image {}", image.reference))?;
+        print(&format!("{}  {}\n", image.reference, holds))?;
+    }
+    for file in archives {
+        let fetched = KNOWN.engines.fetch_archive(file, &cache, &note);
+        print(&format!(
+            "{}  {}\n",
+            file.display(),
+            fetched.with_context(|| format!("cannot unpack {}", file.display()))?
+        ))?;
+    }
+    Ok(())
+}
+
+/// An image of the command line; its paths are relative to the current folder.
+fn source(image: &str) -> Result<ImageSource> {
+    let is_in_files = engine::expect_image(image).map_err(anyhow::Error::msg)?;
+    let reference = match image.split_once(':').filter(|_| is_in_files) {
+        Some((prefix, path)) => format!("{prefix}:{}", std::path::absolute(path)?.display()),
+        None => image.to_owned(),
+    };
+    Ok(ImageSource { reference, digest: None, index_digest: None, server: None, pull: PullPolicy::Always })
 }
 
 fn request(name: &str) -> Result<engine::Resolved> {
@@ -173,14 +224,21 @@ pub fn host(args: &HostArgs) -> Result<u8, Failure> {
 
 pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {
     let cache = Cache::open()?;
-    if args.action == Some(CacheAction::Clear) {
+    if let Some(CacheAction::Clear { image: Some(image) }) = &args.action {
+        let reference = source(image).map_err(Failure::usage)?.reference;
+        let freed = quantity::bytes_text(engine::clear_image(&cache, &reference, &note)?);
+        print(&format!("{freed} freed in {}\n", cache.root().display()))?;
+        return Ok(exit::DONE);
+    }
+    if args.action.is_some() {
         let freed = quantity::bytes_text(cache.clear(&note)?);
         print(&format!("{freed} freed in {}\n", cache.root().display()))?;
         return Ok(exit::DONE);
     }
     let contents = cache.contents()?;
     let bytes: u64 = contents.iter().map(|entry| entry.bytes).sum();
-    let row = |entry: &engine::CacheEntry| json!({ "what": entry.kind, "name": entry.name, "size": quantity::bytes_text(entry.bytes) });
+    let name = |entry: &engine::CacheEntry| engine::image_in_cache(&cache, &entry.name).unwrap_or(entry.name.clone());
+    let row = |entry: &engine::CacheEntry| json!({ "what": entry.kind, "name": name(entry), "size": quantity::bytes_text(entry.bytes) });
     print(&table(&contents.iter().map(row).collect::<Vec<_>>()))?;
     print(&format!("{} in {}\n", quantity::bytes_text(bytes), cache.root().display()))?;
     Ok(exit::DONE)

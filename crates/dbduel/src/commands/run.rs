@@ -1,6 +1,6 @@
 //! `dbduel run`: carries out a run, and prints what came out.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use analysis::EndReason;
 use analysis::gate::Answer;
@@ -23,7 +23,11 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
         )));
     }
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
-    run_to_end(args, &ActiveRun::begin(&args.request()).map_err(failed)?, &interrupted)
+    match engine::interruption::ending_servers(&interrupted, || ActiveRun::begin(&args.request())) {
+        // Nothing is kept of a run that was still fetching its servers.
+        Err(_) if interrupted.load(Ordering::Relaxed) => Ok(exit::INTERRUPTED),
+        begun => run_to_end(args, &begun.map_err(failed)?, &interrupted),
+    }
 }
 
 /// Goes through a session and prints what came out.

@@ -20,7 +20,7 @@ use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::progress_bar::Stderr;
 use advisor::draft::{Draft, SearchRequest, WINNER};
 use advisor::try_values;
-use campaign::planning::plan_experiment;
+use campaign::planning::{plan_experiment, unpack_sources};
 use campaign::race::{Raced, begin_record, race};
 use campaign::{ActiveRun, warn_of_never_ok, with_what_is_kept};
 
@@ -47,6 +47,9 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let begun = Instant::now();
     let asked = SearchRequest { candidates: args.candidates, overrides: args.method.overrides() };
     let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
+    // The versions of images and archives are known only once these are unpacked.
+    let mut experiment = Experiment::load(file, &KNOWN, &asked.overrides).map_err(Failure::usage)?;
+    unpack_sources(&mut experiment, &note)?;
     let draft = Draft::of(&asked, file, Vec::new(), &KNOWN).map_err(failed)?;
     share_of_the_search(&draft)?;
     expect_crashes(&draft)?;

@@ -146,13 +146,15 @@ fn what_an_image_lacks_is_named() {
     check("engine = \"postgres\", image = \"oci:layout:server\"", 4, "libxml2.so");
     check("engine = \"mysql\", image = \"oci:layout:server\"", 4, "holds no MySQL server (mysqld)");
     check("engine = \"postgres\", image = \"oci:layout:other\"", 2, "no image of that tag; its tags: server");
-    check("engine = \"postgres\", image = \"postgres:17\"", 2, "skopeo copy docker://postgres:17 oci:images:server");
+    let never = "image = \"registry.example/postgres:17\", pull = \"never\"";
+    check(never, 4, "next: dbduel fetch --image registry.example/postgres:17");
+    check("image = \"docker-daemon:postgres:17\", pull = \"never\"", 4, "is not in the cache");
     check(
         "engine = \"postgres\", image = \"oci:layout:server\", basedir = \"/opt\"",
         2,
         "`image` stands beside `basedir`",
     );
-    check("engine = \"postgres@15\", image = \"oci:layout:server\"", 2, "asks for a version and `image`");
+    check("engine = \"postgres@9.0\", image = \"oci:layout:server\"", 4, "libxml2.so");
     check("engine = \"postgres\", server = \"/usr/bin/postgres\"", 2, "`server` stands without `image`");
     check("engine = \"postgres\", image = \"oci:layout:server\", server = \"/no\"", 4, "the image has no file /no");
 }

@@ -52,7 +52,7 @@ fn contenders(evidence: &Evidence) -> Table {
             durability(evidence, &contender.name),
             wording::isolation(facts),
             place.collect::<Vec<_>>().join(", "),
-            contender.source.clone(),
+            source(contender),
         ]
     };
     let columns = [
@@ -64,6 +64,17 @@ fn contenders(evidence: &Evidence) -> Table {
         Column::prose("from", 1),
     ];
     Table::new(columns).with_rows(evidence.plan.contenders.iter().map(row))
+}
+
+/// Where its server came from; of an image also when it was made, and what it sets for its programs.
+fn source(contender: &ContenderRecord) -> String {
+    let Some(image) = &contender.image else { return contender.source.clone() };
+    let made = image.created.as_deref().and_then(|time| time.split('T').next()).map(|day| format!(", made {day}"));
+    let mut text = contender.source.trim_end_matches(')').to_owned() + &made.unwrap_or_default() + ")";
+    for (name, value) in &image.environment {
+        text += &format!(", {name}={value}");
+    }
+    text
 }
 
 fn gib(bytes: u64) -> f64 {

@@ -18,7 +18,7 @@ use crate::cli::{HistoryBisectArgs, MethodArgs, RunArgs, exit};
 use crate::progress_bar::Stderr;
 use analysis::gate::{Answer, gate};
 use analysis::{EndReason, Verdict, conclude};
-use campaign::planning::plan_experiment;
+use campaign::planning::{plan_experiment, unpack_sources};
 use campaign::{ActiveRun, carry_out, with_what_is_kept};
 use experiment::{Experiment, shell_path};
 use record::RunDir;
@@ -175,8 +175,9 @@ impl Search<'_> {
             return Err(anyhow::Error::from(Interrupted).into());
         }
         let (text, path) = (self.text(baseline, candidate, limit)?, self.args.file.display().to_string());
-        let experiment =
+        let mut experiment =
             Experiment::parse(&text, &path, &KNOWN, &self.args.method.overrides()).map_err(Failure::usage)?;
+        unpack_sources(&mut experiment, &note)?;
         let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
         expect_one_question(&plan.record).map_err(Failure::usage)?;
         let is_stored = |run: &RunDir| is_finished(run, &plan.record.plan_hash);

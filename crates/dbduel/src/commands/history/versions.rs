@@ -6,8 +6,18 @@ use toml::{Table, Value};
 use crate::KNOWN;
 use engine::{Cache, by_version};
 
-/// `mysql@5.5.9` …, the oldest first, of `mysql@5.5.9,5.6.24` or `postgres@9.6..18`.
+/// Whether a release is the name of a container image: `mysql:8.4`, `registry.example/db/mysql:8.4`.
+pub fn is_image(release: &str) -> bool {
+    release.contains([':', '/'])
+}
+
+/// `mysql@5.5.9` …, the oldest first, of `mysql@5.5.9,5.6.24` or `postgres@9.6..18`; or images as they stand.
 pub fn releases(wanted: &str) -> Result<Vec<String>> {
+    if is_image(wanted) {
+        let images: Vec<String> = wanted.split(',').map(|image| image.trim().to_owned()).collect();
+        ensure!(images.len() >= 2, "`{wanted}` is one image, and a history needs two");
+        return Ok(images);
+    }
     let (kind, versions) = wanted.split_once('@').ok_or_else(|| {
         anyhow!("`{wanted}` names no engine\n  next: write it as postgres@9.6..18 or mysql@5.5.9,5.6.24")
     })?;
@@ -59,12 +69,21 @@ pub fn over_releases(source: &str, releases: &[String]) -> Result<String> {
 pub fn contenders(file: &Table, releases: &[String]) -> Vec<Table> {
     let first = file.get("contender").and_then(Value::as_array).and_then(|all| all.first()).and_then(Value::as_table);
     let mut base = first.cloned().unwrap_or_default();
-    let of_the_server = ["name", "target", "basedir", "archive", "sha256", "image", "server", "password_file"];
+    let of_the_server =
+        ["name", "target", "basedir", "archive", "sha256", "image", "pull", "platform", "server", "password_file"];
     of_the_server.iter().for_each(|key| drop(base.remove(*key)));
     let of = |release: &String| {
         let mut table = base.clone();
         table.insert("name".into(), release.as_str().into());
-        table.insert("engine".into(), release.as_str().into());
+        if is_image(release) {
+            table.insert("image".into(), release.as_str().into());
+            // The version is the image's.
+            let kind = table.get("engine").and_then(Value::as_str).and_then(|engine| engine.split('@').next());
+            let kind = kind.map(str::to_owned);
+            kind.into_iter().for_each(|kind| drop(table.insert("engine".into(), kind.into())));
+        } else {
+            table.insert("engine".into(), release.as_str().into());
+        }
         table
     };
     releases.iter().map(of).collect()
@@ -80,6 +99,7 @@ mod tests {
         let range = releases("postgres@9.6..18").unwrap();
         assert!(range.len() >= 5 && range[0].starts_with("postgres@9.6"), "{range:?}");
         assert!(range.last().is_some_and(|last| last.starts_with("postgres@18")), "{range:?}");
+        assert_eq!(releases("mysql:8.0.20, mysql:8.4").unwrap(), ["mysql:8.0.20", "mysql:8.4"]);
         for (wrong, says) in [("mysql", "names no engine"), ("mysql@5.5.9", "needs two"), ("nosuch@1..2", "no engine")]
         {
             assert!(releases(wrong).unwrap_err().to_string().contains(says), "{wrong}");
@@ -99,5 +119,14 @@ mod tests {
             file["ladder"].as_array().unwrap().iter().map(|rung| rung["engine"].as_str().unwrap()).collect();
         assert_eq!(rungs, ["mysql@5.6.24", "mysql@8.0.31"]);
         assert!(!file.contains_key("baseline"));
+        let text = over_releases(source, &["mysql:8.0".into(), "mysql:8.4".into()]).unwrap();
+        let file: Table = text.parse().unwrap();
+        let text = |table: &Value, key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
+        let (base, rung) = (&file["contender"][0], &file["ladder"][0]);
+        assert_eq!(
+            (text(base, "image").as_deref(), text(base, "engine").as_deref()),
+            (Some("mysql:8.0"), Some("mysql"))
+        );
+        assert_eq!((text(rung, "image").as_deref(), text(rung, "engine")), (Some("mysql:8.4"), None));
     }
 }
