@@ -23,13 +23,30 @@ pub struct Images {
     /// Seed of the stacks
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Kill dbduel, keeper or server so often, at random moments
+    #[arg(long, default_value_t = 30)]
+    pub kills: u64,
+    /// Take MySQL 8.0.31 from this cache of dbduel
+    #[arg(long, value_name = "FOLDER", default_value = "/var/cache/dbduel")]
+    pub cache: PathBuf,
+    /// Only servers out of images, without the generated layers
+    #[arg(long)]
+    pub servers: bool,
 }
 
 const NAMES: [&str; 5] = ["usr", "bin", "lib", "share", "data"];
 /// A layer that holds a server as it is shipped.
 const PACKAGE: &str = "mariadb-server-core";
 
-pub fn run(options: &Images) -> Result<()> {
+pub fn run(options: &Images, root: &Path) -> Result<()> {
+    if !options.servers {
+        files(options)?;
+    }
+    crate::image_servers::run(root, options.kills, &options.cache)
+}
+
+/// Generated stacks and a package, unpacked by dbduel and by umoci.
+fn files(options: &Images) -> Result<()> {
     for program in ["umoci", "skopeo"] {
         if Command::new(program).arg("--version").output().is_err() {
             println!("skipped: {program} is not installed (Debian package `{program}`)");
@@ -220,7 +237,7 @@ fn compare(place: &Path, layers: &[PathBuf]) -> Result<usize> {
 }
 
 /// Every path below a folder, with its type and its bytes or its target; devices aside.
-fn contents(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
+pub fn contents(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let (mut found, mut left) = (BTreeMap::new(), vec![root.to_owned()]);
     while let Some(folder) = left.pop() {
         for entry in fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))? {
@@ -242,7 +259,7 @@ fn contents(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
     Ok(found)
 }
 
-fn quiet(place: &Path, program: &str, arguments: &[&str]) -> Result<()> {
+pub fn quiet(place: &Path, program: &str, arguments: &[&str]) -> Result<()> {
     let output = Command::new(program).args(arguments).current_dir(place).output()?;
     let stderr = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`{program} {}` failed: {}", arguments.join(" "), stderr.trim());

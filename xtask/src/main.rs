@@ -28,6 +28,7 @@ mod floor;
 mod held;
 mod hostile;
 mod image_files;
+mod image_servers;
 mod one_trial;
 mod place;
 mod planted;
@@ -147,7 +148,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
-        Task::Images(options) => image_files::run(&options),
+        Task::Images(options) => image_files::run(&options, root),
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),
         Task::Planted(options) => planted::run(&options, root),
