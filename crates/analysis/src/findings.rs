@@ -53,6 +53,7 @@ named! {
         Resumed = "resumed",
         SharedCores = "shared cores",
         NotManaged = "not managed",
+        TransportDiffers = "transport differs",
         DurabilityDiffers = "durability differs",
         WordSizeDiffers = "word size differs",
         DefaultsChanged = "defaults changed",
@@ -156,6 +157,10 @@ pub fn findings(
         flagged(Resumed, RESUMED),
         when(SharedCores, circumstances.shared_cores),
         when(NotManaged, plan.contenders.iter().any(|one| one.target.is_some())),
+        when(
+            TransportDiffers,
+            plan.contenders.iter().any(|one| one.transport.as_ref().is_some_and(|own| *own != plan.method.transport)),
+        ),
         when(DurabilityDiffers, any(&|duel| duel.durability.is_some())),
         when(WordSizeDiffers, word_sizes(plan, run).len() > 1),
         when(DefaultsChanged, compares_changed_defaults(plan, run)),

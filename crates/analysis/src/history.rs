@@ -141,6 +141,7 @@ fn conditions(of: &StoredRun<'_>) -> BTreeMap<String, String> {
         let mut set = |what: &str, value: String| found.insert(format!("{what} of {}", one.name), value);
         set("engine", one.kind.clone());
         set("storage", one.storage.clone());
+        set("transport", one.transport.clone().unwrap_or_default());
         set("cores", one.cores.clone().unwrap_or_default());
         set("memory", one.memory_bytes.map(gib).unwrap_or_default());
         set("target", one.target.clone().unwrap_or_default());

@@ -46,6 +46,19 @@ pub fn low_high<S: Serializer>(bounds: &Bounds, serializer: S) -> Result<S::Ok, 
     LowHigh { low, high }.serialize(serializer)
 }
 
+/// The bounds of an estimate, and whether they are narrow enough for its value to be one.
+#[derive(Serialize, JsonSchema)]
+pub struct EstimateBounds {
+    low: Option<f64>,
+    high: Option<f64>,
+    determined: bool,
+}
+
+pub fn estimate_bounds<S: Serializer>(bounds: &Bounds, serializer: S) -> Result<S::Ok, S::Error> {
+    let (low, high) = bounds.unzip();
+    EstimateBounds { low, high, determined: crate::scaling::are_narrow(*bounds) }.serialize(serializer)
+}
+
 #[derive(Serialize, JsonSchema)]
 pub struct Unadjusted {
     unadjusted_low: Option<f64>,

@@ -63,16 +63,21 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     pub value: f64,
-    #[serde(flatten, serialize_with = "json::low_high")]
-    #[schemars(with = "json::LowHigh")]
+    #[serde(flatten, serialize_with = "json::estimate_bounds")]
+    #[schemars(with = "json::EstimateBounds")]
     pub bounds: Option<(f64, f64)>,
+}
+
+/// Within a factor of ten; no interval is none that is wide.
+pub(crate) fn are_narrow(bounds: Option<(f64, f64)>) -> bool {
+    const WIDEST: f64 = 10.0;
+    bounds.is_none_or(|(low, high)| low > 0.0 && high <= WIDEST * low)
 }
 
 impl Estimate {
     /// An interval wider than a factor of ten says nothing about the value inside it.
     pub fn is_determined(&self) -> bool {
-        const WIDEST: f64 = 10.0;
-        self.bounds.is_none_or(|(low, high)| low > 0.0 && high <= WIDEST * low)
+        are_narrow(self.bounds)
     }
 
     fn over(self, divisor: f64) -> Estimate {

@@ -211,7 +211,7 @@ mod tests {
     fn of_cores(cores: &[u64]) -> Experiment {
         let mut experiment = experiment(&["a", "b"], &[], 8, 1);
         experiment.sweep =
-            Some(Sweep { variable: CORES.into(), values: cores.to_vec(), crowds: Some(Crowds::PerCore) });
+            Some(Sweep { variable: CORES.into(), values: cores.to_vec(), crowds: Some(Crowds::per_core()) });
         experiment
     }
 

@@ -341,7 +341,7 @@ impl<'a> Setup<'a> {
         };
         let client_cpus = self.placement.of(planned, environment.is_embedded());
         let ceiling = null_server::ceiling(&self.checks, workload.as_ref(), environment.dialect());
-        let way = self.way_to(&prepared.server);
+        let way = self.way_to(prepared);
         let path = way.and_then(|way| {
             CheckRecord::named(&self.checks, CheckRecord::NETWORK_PATH).find(|path| path.subject == way.name())
         });
@@ -356,7 +356,7 @@ impl<'a> Setup<'a> {
             clients_max: self.experiment.clients_max(),
             conditions,
             interval: Interval::of(workload.as_ref(), &conditions, warmup, choice.events),
-            transport: self.experiment.transport,
+            transport: prepared.contender.transport.unwrap_or(self.experiment.transport),
             isolation: choice.isolation,
             rate: choice.rate_at(&planned.point),
             data_seed: choice.data_seed,
@@ -429,7 +429,7 @@ impl<'a> Setup<'a> {
     /// What the ways to the servers can carry, each once.
     pub fn measure_paths(&self, progress: &Progress) -> Result<Vec<CheckRecord>> {
         let mut seen: Vec<CheckRecord> = Vec::new();
-        for way in self.contenders.iter().filter_map(|prepared| self.way_to(&prepared.server)) {
+        for way in self.contenders.iter().filter_map(|prepared| self.way_to(prepared)) {
             if !seen.iter().any(|path| path.subject == way.name()) {
                 progress.status("check", &format!("capacity of the connection ({})", way.name()));
                 seen.push(way.measure()?);
@@ -438,10 +438,11 @@ impl<'a> Setup<'a> {
         Ok(seen)
     }
 
-    fn way_to(&self, server: &Prepared) -> Option<Way> {
-        match server {
+    fn way_to(&self, contender: &PreparedContender) -> Option<Way> {
+        let transport = contender.contender.transport.unwrap_or(self.experiment.transport);
+        match &contender.server {
             Prepared::Managed { installation, .. } if installation.is_embedded() => None,
-            Prepared::Managed { .. } => Some(Way::of_transport(self.experiment.transport)),
+            Prepared::Managed { .. } => Some(Way::of_transport(transport)),
             Prepared::UserServer(user_server) => Way::to(&user_server.target().endpoint, user_server.is_on_this_host()),
         }
     }

@@ -21,6 +21,7 @@ const SHIPPED: &[(&str, &str)] = shipped![
     "hosted-iops.toml",
     "hosted-vs-local.toml",
     "ladder-mysql.toml",
+    "ladder-mysql-recovery.toml",
     "ladder-postgresql.toml",
     "mysql-5.5-vs-5.6.toml",
     "mysql-vs-postgresql-oltp.toml",

@@ -24,6 +24,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::SECRET_VARIABLES;
 use crate::inside::Inside;
+use crate::network;
 
 /// The hidden subcommand; `main` hands it to [`keeper_main`] before anything else.
 pub const SUBCOMMAND: &str = "__keeper";
@@ -58,6 +59,8 @@ pub struct Program {
     pub cores: Vec<usize>,
     /// The list of a control group's processes, which keeper and program join.
     pub group: Option<PathBuf>,
+    /// The link into the network namespace that keeper and program run in; the host's network where it is absent.
+    pub network: Option<u16>,
     /// What the kernel sends to the program when the keeper itself is killed; SIGKILL where it is absent.
     pub signal_without_keeper: Option<i32>,
 }
@@ -124,6 +127,9 @@ impl Program {
         }
         if let Some(group) = &self.group {
             option("--group", group.clone().into());
+        }
+        if let Some(link) = self.network {
+            option("--network", link.to_string().into());
         }
         if let Some(signal) = self.signal_without_keeper {
             option("--signal-without-keeper", signal.to_string().into());
@@ -292,6 +298,7 @@ struct Orders {
     libraries: Vec<OsString>,
     cores: Vec<usize>,
     group: Option<PathBuf>,
+    network: Option<u16>,
     signal_without_keeper: Option<i32>,
     program: Vec<OsString>,
 }
@@ -314,6 +321,7 @@ impl Orders {
                 "--library" => orders.libraries.push(value),
                 "--core" => orders.cores.push(value.to_string_lossy().parse()?),
                 "--group" => orders.group = Some(value.into()),
+                "--network" => orders.network = Some(value.to_string_lossy().parse()?),
                 "--signal-without-keeper" => orders.signal_without_keeper = Some(value.to_string_lossy().parse()?),
                 other => bail!("unknown option {other}"),
             }
@@ -416,6 +424,7 @@ fn spawn(orders: &Orders) -> Result<i32> {
     }
     pin(&orders.cores)?;
     join(orders.group.as_deref())?;
+    orders.network.map_or(Ok(()), network::enter)?;
     let keeper = std::process::id() as i32;
     let signal = orders.signal_without_keeper.unwrap_or(libc::SIGKILL);
     // SAFETY: only async-signal-safe calls. They run after the change of user, which would clear

@@ -23,6 +23,7 @@ mod manifest;
 mod memory_limit;
 pub mod memory_need;
 mod monitor;
+pub mod network;
 pub mod observe;
 mod other_path;
 mod own_data;
@@ -64,6 +65,7 @@ pub use image::{expect_image_in_files, image_digest};
 pub use inside::Surroundings;
 pub use keeper::{Account, Exit, Program, raise_open_files};
 pub use monitor::{Hastened, Monitor};
+pub use network::Link;
 pub use observe::{Explained, Observe, Sample};
 pub use own_data::{Adoption, Adopts, identity, locked_by, refusal};
 use provision::Knowledge;
@@ -308,8 +310,9 @@ pub struct Site<'a> {
 pub struct StartFiles {
     /// A private folder for the socket, the pid file and temporary files.
     pub folder: PathBuf,
-    /// A free loopback port, when the load comes by TCP.
+    /// A free port, when the load comes by TCP.
     pub port: Option<u16>,
+    pub link: Link,
     /// The password of every account of this start; only with a port.
     pub password: Option<Secret>,
 }

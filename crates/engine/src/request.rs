@@ -97,6 +97,8 @@ pub enum WorkCopy {
 pub enum Transport {
     Socket,
     Tcp,
+    /// TCP to a server in a network namespace of its own.
+    Namespace,
 }
 
 pub const PAGE_CACHE_WORDS: &[(&str, Option<PageCache>)] =
@@ -104,7 +106,7 @@ pub const PAGE_CACHE_WORDS: &[(&str, Option<PageCache>)] =
 pub const WORK_COPY_WORDS: &[(&str, Option<WorkCopy>)] =
     &[("copy", Some(WorkCopy::Full)), ("reflink", Some(WorkCopy::Reflink))];
 pub const TRANSPORT_WORDS: &[(&str, Option<Transport>)] =
-    &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp))];
+    &[("socket", Some(Transport::Socket)), ("tcp", Some(Transport::Tcp)), ("namespace", Some(Transport::Namespace))];
 
 /// The name of a value in a file, from the same list that reads it.
 pub fn word_of<T: Copy + PartialEq>(words: &[(&'static str, Option<T>)], value: T) -> &'static str {

@@ -20,6 +20,7 @@ use rand_chacha::ChaCha8Rng;
 use super::cache::{WorkFolder, remove_tree};
 use super::keeper::{Exit, Kept, Program};
 use super::memory_limit::MemoryLimit;
+use super::network::{LINKS, Link};
 use super::settings::{Effective, verify};
 use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, Installation, Launch, StartFiles, Whereabouts, affinity, log_tail};
@@ -379,9 +380,14 @@ fn make_places(
     if let Some(account) = installation.engine().account()? {
         std::os::unix::fs::chown(&folder, Some(account.uid), Some(account.gid))?;
     }
-    let tcp = options.transport == Transport::Tcp && options.purpose == Purpose::Measure;
+    let tcp = options.transport != Transport::Socket && options.purpose == Purpose::Measure;
+    let link = match options.transport {
+        Transport::Namespace if tcp => Link::Namespace(seeded_random().random_range(0..LINKS)),
+        _ => Link::Loopback,
+    };
     Ok(StartFiles {
         folder,
+        link,
         port: tcp.then(free_port).transpose()?,
         // Not from the seed: the plan must not give the password away.
         password: tcp.then(|| Secret::new(Alphanumeric.sample_string(&mut seeded_random(), 24))),
@@ -396,7 +402,7 @@ fn seeded_random() -> ChaCha8Rng {
     ChaCha8Rng::from_seed(seed)
 }
 
-/// A loopback port that was free a moment ago.
+/// A loopback port that was free a moment ago; in a namespace of its own every port is.
 fn free_port() -> Result<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("cannot find a free port")?;
     Ok(listener.local_addr()?.port())
@@ -423,6 +429,10 @@ fn program(
         directory: Some(options.data.to_owned()),
         cores: options.cores.to_vec(),
         signal_without_keeper: Some(installation.engine().signal_without_keeper()),
+        network: match places.link {
+            Link::Namespace(number) => Some(number),
+            Link::Loopback => None,
+        },
         ..installation.program(&installation.server, options.log, &[&places.folder, options.data])?
     })
 }

@@ -11,8 +11,8 @@ use driver::Admin;
 pub enum Waits {
     /// What each client at work waits for at this moment; [`RUNNING`] where it waits for nothing.
     Sampled(fn(&mut Admin) -> Result<Vec<String>>),
-    /// Seconds waited since the server's start, by event.
-    Summed(fn(&mut Admin) -> Result<BTreeMap<String, f64>>),
+    /// Seconds waited since the server's start, by event; a server that does not sum them is sampled.
+    Summed { ask: fn(&mut Admin) -> Result<BTreeMap<String, f64>>, or: fn(&mut Admin) -> Result<Vec<String>> },
 }
 
 pub const RUNNING: &str = "running";

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
+use std::net::Ipv4Addr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,9 +32,9 @@ use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
-    Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Integrity, Launch, NOT_KNOWN,
-    Observe, Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Surroundings, Waits,
-    Whereabouts, client_program, database_in, log_tail, server_environment, version_numbers, version_output,
+    Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Integrity, Launch, Link,
+    NOT_KNOWN, Observe, Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Surroundings,
+    Waits, Whereabouts, client_program, database_in, log_tail, server_environment, version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -335,7 +336,7 @@ impl Engine for MysqlFamily {
             arguments.push(option("init-file", file));
         }
         let load = match places.port {
-            Some(port) => Endpoint::Tcp { host: "127.0.0.1".to_owned(), port },
+            Some(port) => Endpoint::Tcp { host: places.link.server().to_string(), port },
             None => Endpoint::Unix(socket.clone()),
         };
         Ok(Launch {
@@ -506,7 +507,7 @@ impl Observe for MysqlFamily {
     }
 
     fn waits(&self) -> Option<Waits> {
-        Some(Waits::Summed(waits::summed))
+        Some(Waits::Summed { ask: waits::summed, or: waits::sample })
     }
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
@@ -609,6 +610,8 @@ impl MysqlFamily {
             .chain(self.flavour.make_loopback_account(&version))
             .chain(&["FLUSH PRIVILEGES"])
             .map(|statement| statement.replace("SECRET", &format!("'{password}'")))
+            // Which is where clients come from, unless the server has an address of its own.
+            .map(|statement| statement.replace(&Ipv4Addr::LOCALHOST.to_string(), &places.link.client().to_string()))
             .collect::<Vec<_>>();
         for statement in statements {
             writeln!(out, "{statement};")?;
@@ -678,8 +681,15 @@ fn connection_arguments(places: &StartFiles, socket: &Path) -> Vec<OsString> {
         option("tmpdir", &places.folder),
     ];
     match places.port {
-        Some(port) => arguments.extend([format!("--port={port}").into(), "--bind-address=127.0.0.1".into()]),
+        Some(port) => {
+            arguments
+                .extend([format!("--port={port}").into(), option("bind-address", places.link.server().to_string())]);
+        }
         None => arguments.push("--skip-networking".into()),
+    }
+    if places.link != Link::Loopback {
+        // No server of names is reached from there.
+        arguments.push("--skip-name-resolve".into());
     }
     arguments
 }
@@ -912,7 +922,7 @@ mod tests {
             memory_bytes: None,
         };
         let password = port.map(|_| driver::Secret::new("pw"));
-        let places = StartFiles { folder: folder.path().to_owned(), port, password };
+        let places = StartFiles { folder: folder.path().to_owned(), port, link: Link::Loopback, password };
         let launch = installation.engine().launch(&installation, &options, &places).unwrap();
         let arguments: Vec<String> = launch.arguments.unwrap().iter().map(|a| a.to_str().unwrap().into()).collect();
         let line = arguments.join(" ").replace(folder.path().to_str().unwrap(), "/f").replace(" --user=root", "");

@@ -14,6 +14,7 @@ mod waits;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -277,12 +278,12 @@ impl Engine for Postgres {
 
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &StartFiles) -> Result<Launch> {
         let port = places.port.unwrap_or(SOCKET_PORT);
-        write_host_rules(options.data, places.port.map(|_| password_method(installation)))?;
+        write_host_rules(options.data, places.port.map(|_| (places.link.client(), password_method(installation))))?;
         let mut arguments: Vec<OsString> = vec!["-D".into(), options.data.into(), "-k".into()];
         arguments.extend([places.folder.clone().into(), "-p".into(), port.to_string().into()]);
-        let addresses = if places.port.is_some() { "127.0.0.1" } else { "" };
+        let addresses = places.port.map_or(String::new(), |_| places.link.server().to_string());
         let mut set = |name: &str, value: &str| arguments.extend(["-c".into(), format!("{name}={value}").into()]);
-        set("listen_addresses", addresses);
+        set("listen_addresses", &addresses);
 
         let mut user: BTreeMap<String, String> =
             options.settings.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect();
@@ -302,7 +303,7 @@ impl Engine for Postgres {
             ..Login::default()
         };
         let load = match places.port {
-            Some(port) => Endpoint::Tcp { host: "127.0.0.1".to_owned(), port },
+            Some(port) => Endpoint::Tcp { host: places.link.server().to_string(), port },
             None => socket.clone(),
         };
         Ok(Launch {
@@ -585,8 +586,8 @@ fn initdb_arguments(
 }
 
 /// Who may connect: local clients without a password, and by TCP only with the password of this start.
-fn write_host_rules(data: &Path, tcp: Option<&str>) -> Result<()> {
-    let tcp = tcp.map_or(String::new(), |method| format!("host all all 127.0.0.1/32 {method}\n"));
+fn write_host_rules(data: &Path, tcp: Option<(Ipv4Addr, &str)>) -> Result<()> {
+    let tcp = tcp.map_or(String::new(), |(client, method)| format!("host all all {client}/32 {method}\n"));
     let file = data.join("pg_hba.conf");
     // Written in place, so that the file stays its server's.
     fs::write(&file, format!("local all all trust\n{tcp}")).with_context(|| format!("cannot write {}", file.display()))
@@ -717,7 +718,7 @@ mod tests {
             memory_bytes: None,
         };
         let password = port.map(|_| driver::Secret::new("pw"));
-        let places = StartFiles { folder: "/f".into(), port, password };
+        let places = StartFiles { folder: "/f".into(), port, link: engine::Link::Loopback, password };
         let launch = Postgres.launch(&installation("9.6.24"), &options, &places).unwrap();
         let rules = fs::read_to_string(data.path().join("pg_hba.conf")).unwrap();
         (line(launch.arguments.unwrap()).replace(data.path().to_str().unwrap(), "/d"), rules)

@@ -15,12 +15,14 @@ use super::section::{Reader, Section, Value, integer, shortened};
 use super::vocabulary::Known;
 use super::{Archive, Contender, ImageSource, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
 use engine::Engine;
+use engine::request::{TRANSPORT_WORDS, Transport};
 
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
 const KEYS_OF_MANAGED: &[(&str, &str)] = &[
     ("settings", "dbduel sets nothing on a server that it does not manage; set it there"),
     ("storage", "the data of a server that dbduel does not manage stay where they are"),
     ("cores", "dbduel cannot say on which CPUs a server runs that it does not start"),
+    ("transport", "its URL says how it is reached"),
     ("memory", "dbduel cannot limit the memory of a server that it does not start"),
     ("basedir", "name either a server to start or one that runs"),
     ("archive", "name either a server to start or one that runs"),
@@ -102,10 +104,22 @@ fn read_contender<'a>(
         origin,
         settings: read_settings(reader, section, kind),
         storage: own_storage.unwrap_or_else(|| storage.clone()),
+        transport: read_transport(reader, section, kind),
         cores: reader.cpu_list(section, "cores"),
         memory_bytes: reader.bytes(section, "memory"),
         engine,
     })
+}
+
+/// An embedded engine has no connections.
+fn read_transport<'a>(reader: &mut Reader<'a>, section: &Section<'a>, kind: &dyn Engine) -> Option<Transport> {
+    let value = section.value("transport")?;
+    if kind.dialect().is_embedded() {
+        let what = format!("`transport` has no use: {} runs inside dbduel", kind.kind());
+        reader.reject(&value.span(), what, "take it out");
+        return None;
+    }
+    reader.choice(section, "transport", TRANSPORT_WORDS)
 }
 
 /// Where a server comes from that dbduel starts.
@@ -213,6 +227,7 @@ fn read_target<'a>(
         origin: Origin::Target(Box::new(choice)),
         settings: BTreeMap::new(),
         storage: storage.clone(),
+        transport: None,
         cores: None,
         memory_bytes: None,
     })

@@ -106,6 +106,9 @@ pub const TOP_KEYS: &[Key] = &[
     key("labels", "table of short texts", "none", "what runs are found and joined by, such as commit = \"4f2a91c\""),
 ];
 
+const TRANSPORT_MEANING: &str = "how clients connect to managed servers: `tcp` by loopback, `namespace` by TCP to a server in a network namespace \
+                                 with an address of its own, which needs root and `ip`";
+
 pub const CONTENDER_KEYS: &[Key] = &[
     key("name", "text", "the engine string", "name in reports; unique"),
     key(
@@ -122,6 +125,7 @@ pub const CONTENDER_KEYS: &[Key] = &[
         "",
         "where the data directory lies; `disk` is the work folder",
     ),
+    key("transport", "`socket`, `tcp` or `namespace`", "that of [clients]", TRANSPORT_MEANING),
     key("cores", "CPU list such as `\"0-3\"`", "all CPUs that are not the client's", "CPUs that the server may use"),
     key("memory", "size such as `\"8GiB\"`", "all memory of the host", "memory limit, by a control group"),
     key("basedir", "folder", "none", "a server that you unpacked; `engine` then has no version"),
@@ -203,16 +207,16 @@ pub const SWEEP_KEYS: &[Key] = &[
     key(CORES, "list or range", "none", "cores of the server; the best number of clients for each is reported"),
     key(
         CLIENTS,
-        "list, range or `per-core`",
+        "list, range, `per-core` or `cores`",
         "none",
-        "number of clients; `per-core` beside `cores`: 1, 2, 4 and 8 for each core",
+        "number of clients; beside `cores` also `per-core` (1, 2, 4 and 8 for each core) and `cores` (1 for each core), alone or in the list",
     ),
     key(RATE, "list or range", "none", "arrivals per second of an open loop"),
     key("warehouses", "list or range", "none", "data size of the TPC-C-derived workload"),
 ];
 
 pub const CLIENTS_KEYS: &[Key] = &[
-    key("transport", "`socket` or `tcp`", "", "how clients connect to managed servers"),
+    key("transport", "`socket`, `tcp` or `namespace`", "", TRANSPORT_MEANING),
     key(
         CORES,
         "CPU list such as `\"3\"`",

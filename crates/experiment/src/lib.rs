@@ -128,6 +128,8 @@ pub struct Contender {
     pub origin: Origin,
     pub settings: BTreeMap<String, String>,
     pub storage: Storage,
+    /// How clients connect to it, where that is not as to all others.
+    pub transport: Option<Transport>,
     /// CPUs that its server was given.
     pub cores: Option<CpuList>,
     pub memory_bytes: Option<u64>,
@@ -225,11 +227,26 @@ pub struct Sweep {
 }
 
 /// Which numbers of clients stand beside a number of cores.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Crowds {
-    /// `clients = "per-core"`: so many for each core.
-    PerCore,
-    Listed(Vec<u64>),
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Crowds {
+    /// The same beside each number of cores.
+    pub listed: Vec<u64>,
+    /// So many for each core: `"per-core"`, and 1 for `"cores"`.
+    pub per_core: Vec<u64>,
+}
+
+impl Crowds {
+    pub fn per_core() -> Crowds {
+        Crowds { listed: Vec::new(), per_core: CLIENTS_PER_CORE.to_vec() }
+    }
+
+    /// Each number once: those of the list come first, in its order.
+    fn beside(&self, cores: u64) -> Vec<u64> {
+        let mut all = self.listed.clone();
+        let of_cores = self.per_core.iter().map(|clients| clients * cores);
+        all.extend(of_cores.filter(|clients| !self.listed.contains(clients)));
+        all
+    }
 }
 
 impl Sweep {
@@ -237,19 +254,12 @@ impl Sweep {
         let of_value = |value: u64| {
             let varied = (self.variable.clone(), value);
             let beside = |clients| Point::from([varied.clone(), (CLIENTS.to_owned(), clients)]);
-            match self.clients_beside(value) {
+            match &self.crowds {
                 None => vec![Point::from([varied])],
-                Some(clients) => clients.into_iter().map(beside).collect(),
+                Some(crowds) => crowds.beside(value).into_iter().map(beside).collect(),
             }
         };
         self.values.iter().flat_map(|value| of_value(*value)).collect()
-    }
-
-    fn clients_beside(&self, cores: u64) -> Option<Vec<u64>> {
-        Some(match self.crowds.as_ref()? {
-            Crowds::PerCore => CLIENTS_PER_CORE.iter().map(|clients| clients * cores).collect(),
-            Crowds::Listed(clients) => clients.clone(),
-        })
     }
 }
 

@@ -526,6 +526,28 @@ pub mod tests {
     }
 
     #[test]
+    fn beside_cores_a_level_may_be_as_many_clients_as_there_are_cores() {
+        let file = |clients: &str| {
+            format!(
+                "workload = \"oltp_read_write\"\ncontender = [{{ engine = \"mysql\" }}]\n[sweep]\ncores = [1, 2, 4]\nclients = {clients}\n"
+            )
+        };
+        let check = |clients: &str, expected: &[[u64; 2]]| {
+            let points = parsed(&file(clients)).sweep.unwrap().points();
+            let pairs: Vec<[u64; 2]> = points.iter().map(|point| [point["cores"], point["clients"]]).collect();
+            assert_eq!(pairs, expected, "{clients}");
+        };
+        check("\"cores\"", &[[1, 1], [2, 2], [4, 4]]);
+        check("[\"cores\"]", &[[1, 1], [2, 2], [4, 4]]);
+        // What the list has already is no second level.
+        check("[2, \"cores\", 8]", &[[1, 2], [1, 8], [1, 1], [2, 2], [2, 8], [4, 2], [4, 8], [4, 4]]);
+        for wrong in ["\"per core\"", "[\"core\", 2]", "[\"cores\", 2, 2]", "[\"cores\", 0]"] {
+            let mistakes = parse(&file(wrong)).unwrap_err();
+            assert_eq!(mistakes.list[0].line, Some(5), "{wrong}: {mistakes}");
+        }
+    }
+
+    #[test]
     fn settings_become_the_texts_that_a_server_is_given() {
         let experiment = parsed(
             "workload = \"oltp_read_write\"\nname = \"n\"\n[[contender]]\nengine = \"mysql@system\"\n\

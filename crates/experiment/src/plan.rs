@@ -148,6 +148,7 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
         settings: contender.settings.iter().map(shown).collect(),
         own_settings: facts.own_settings.clone(),
         storage: if target.is_some() { "its own".to_owned() } else { contender.storage.word() },
+        transport: contender.transport.map(|transport| transport.word().to_owned()),
         cores: contender.cores.as_ref().map(ToString::to_string),
         memory_bytes: contender.memory_bytes,
         target,

@@ -98,9 +98,10 @@ fn written(value: &str) -> Option<Value> {
         "CPU list" => pattern(r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"),
         "table of short texts" => json!({ "type": "object", "additionalProperties": text() }),
         "table of the server's own settings" => settings(),
-        "list or range" => json!({ "oneOf": list_or_range() }),
-        "list, range or `per-core`" => {
-            json!({ "oneOf": list_or_range().into_iter().chain([json!({ "const": "per-core" })]).collect::<Vec<_>>() })
+        "list or range" => json!({ "oneOf": [list_of(whole()), range()] }),
+        "list, range, `per-core` or `cores`" => {
+            let word = json!({ "enum": ["per-core", "cores"] });
+            json!({ "oneOf": [list_of(json!({ "oneOf": [whole(), { "const": "cores" }] })), range(), word] })
         }
         _ => return None,
     })
@@ -136,12 +137,18 @@ fn settings() -> Value {
     json!({ "type": "object", "additionalProperties": { "anyOf": [scalar, nested] } })
 }
 
-fn list_or_range() -> Vec<Value> {
-    let whole = json!({ "type": "integer", "minimum": 1 });
+fn whole() -> Value {
+    json!({ "type": "integer", "minimum": 1 })
+}
+
+fn list_of(item: Value) -> Value {
+    json!({ "type": "array", "items": item, "minItems": 1, "uniqueItems": true })
+}
+
+fn range() -> Value {
     let bounds: Map<String, Value> =
-        ["from", "to", "step"].map(|name| (name.to_owned(), whole.clone())).into_iter().collect();
-    let list = json!({ "type": "array", "items": whole, "minItems": 1, "uniqueItems": true });
-    vec![list, closed(bounds, ["from", "to", "step"].into_iter())]
+        ["from", "to", "step"].map(|name| (name.to_owned(), whole())).into_iter().collect();
+    closed(bounds, ["from", "to", "step"].into_iter())
 }
 
 fn workload_names(known: &Known) -> Vec<&'static str> {

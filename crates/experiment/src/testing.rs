@@ -65,6 +65,9 @@ static KINDS: [WorkloadKind; 3] = [
     },
 ];
 
+/// What the check of the one with a ledger reads.
+pub const CHECKED_BYTES: u64 = 700 << 20;
+
 /// A workload of so many rows that is never run.
 #[derive(Default)]
 struct Unmoved {
@@ -85,6 +88,9 @@ impl Workload for Unmoved {
     }
     fn data_bytes(&self, _: Dialect) -> u64 {
         self.rows * 260
+    }
+    fn checked_bytes(&self, _: Dialect) -> u64 {
+        if self.keeps_ledger { CHECKED_BYTES } else { 0 }
     }
     fn client(&self, _: Slot, _: AnyConnection) -> Result<ClientFuture, Error> {
         Ok(Box::pin(std::future::ready(Ok(()))))
@@ -130,6 +136,7 @@ pub fn contender(name: &str) -> Contender {
         origin: Origin::Managed,
         settings: BTreeMap::from([("innodb_buffer_pool_size".to_owned(), "256M".to_owned())]),
         storage: Storage::Disk,
+        transport: None,
         cores: None,
         memory_bytes: None,
     }

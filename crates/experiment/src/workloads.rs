@@ -24,6 +24,10 @@ const DATA_SEED: &str = "data_seed";
 const KEYS_LATER: &[&str] = &["latency_limit", "max_tries", "expect_failures"];
 /// In place of a list of clients, beside cores.
 const PER_CORE: &str = "per-core";
+/// As many clients as there are cores, alone or among numbers.
+const AS_CORES: &str = CORES;
+/// What stands for numbers of clients beside cores.
+const CROWDS_EXPECTED: &str = "expected \"per-core\", \"cores\", or a list: [\"cores\", 4, 16]";
 /// What every reader of JSON holds exactly.
 const MOST_SEED: u64 = 1 << 53;
 const MOST_CLIENTS: u64 = 10_000;
@@ -564,18 +568,26 @@ pub fn read_sweep<'a>(
     Some(sweep)
 }
 
-/// What stands beside cores: a list of clients, or `"per-core"`.
+/// What stands beside cores: numbers of clients, `"cores"` alone or among them, or `"per-core"`.
 fn read_crowds<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Crowds> {
     let value = section.value(CLIENTS)?;
-    let Some(word) = value.get_ref().as_str() else {
-        return read_sweep_values(reader, section, CLIENTS).map(Crowds::Listed);
-    };
-    if word != PER_CORE {
-        let what = format!("`{CLIENTS}` in [sweep] is \"{word}\"");
-        reader.reject(&value.span(), what, format!("expected \"{PER_CORE}\", or a list: [1, 4, 16]"));
-        return None;
+    let is_as_cores = |item: &&Value| item.get_ref().as_str() == Some(AS_CORES);
+    match value.get_ref() {
+        DeValue::String(word) => match word.as_ref() {
+            PER_CORE => Some(Crowds::per_core()),
+            AS_CORES => Some(Crowds { per_core: vec![1], ..Crowds::default() }),
+            other => {
+                reader.reject(&value.span(), format!("`{CLIENTS}` in [sweep] is \"{other}\""), CROWDS_EXPECTED);
+                None
+            }
+        },
+        DeValue::Array(items) if items.iter().any(|item| is_as_cores(&item)) => {
+            let listed = whole_values(reader, section, CLIENTS, items.iter().filter(|item| !is_as_cores(item)))?;
+            let listed = if listed.is_empty() { listed } else { each_once(reader, value, listed)? };
+            Some(Crowds { listed, per_core: vec![1] })
+        }
+        _ => read_sweep_values(reader, section, CLIENTS).map(|listed| Crowds { listed, ..Crowds::default() }),
     }
-    Some(Crowds::PerCore)
 }
 
 /// A number of cores in the sweep excludes another one of a contender, or one that cannot be set.
@@ -650,16 +662,28 @@ fn read_sweep_values<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &s
     let value = section.value(key)?;
     let expected = "a list or a range: [1, 4, 16], or { from = 25, to = 650, step = 25 }";
     let values = match value.get_ref() {
-        DeValue::Array(items) => {
-            let numbers = items.iter().map(|item| reader.whole_value(section, key, item, 1..=most(key)));
-            numbers.collect::<Vec<_>>().into_iter().collect::<Option<Vec<u64>>>()?
-        }
+        DeValue::Array(items) => whole_values(reader, section, key, items.iter())?,
         DeValue::Table(_) => read_range(reader, section, key)?,
         _ => {
             reader.wrong_type(section, key, value, expected);
             return None;
         }
     };
+    each_once(reader, value, values)
+}
+
+fn whole_values<'v, 'a: 'v>(
+    reader: &mut Reader<'a>,
+    section: &Section<'a>,
+    key: &str,
+    items: impl Iterator<Item = &'v Value<'a>>,
+) -> Option<Vec<u64>> {
+    let numbers = items.map(|item| reader.whole_value(section, key, item, 1..=most(key)));
+    // Every wrong one is reported, not the first alone.
+    numbers.collect::<Vec<_>>().into_iter().collect()
+}
+
+fn each_once(reader: &mut Reader, value: &Value, values: Vec<u64>) -> Option<Vec<u64>> {
     let distinct: BTreeSet<u64> = values.iter().copied().collect();
     if values.is_empty() || values.len() > MOST_POINTS {
         reader.reject(

@@ -734,6 +734,7 @@ impl Worker {
         let recorder = Recorder::new(seconds, self.options.rate.is_some());
         let mut recorder = recorder
             .with_kinds(spec.kinds.len(), spec.counts.len())
+            .by_client(self.options.clients)
             .with_statements(self.workload.timed_statements(self.target.dialect));
         if let Some(work) = self.workload.defers_work() {
             recorder = recorder.with_journal(work.log_columns().len(), self.journal_lines(work));

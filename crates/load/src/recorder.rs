@@ -165,6 +165,8 @@ pub struct Tally {
     /// Pages that were read back from disk while parts of the generator were swapped out.
     pub paged_in: u64,
     pub clients: u32,
+    /// Of each client, by its number: transactions that were due in the interval and ended, and the time they took.
+    pub by_client: Vec<(u64, u64)>,
     /// By kind, where the workload has kinds.
     pub kinds: Vec<KindTally>,
     /// What else the workload counts, of committed transactions that were due in the interval.
@@ -344,6 +346,12 @@ impl Recorder {
         }
     }
 
+    /// Counts by client too, for clients below this number.
+    pub fn by_client(mut self, clients: u32) -> Recorder {
+        self.tally.by_client.resize(clients as usize, (0, 0));
+        self
+    }
+
     /// Lets others read along, as worker number `worker`.
     pub fn on_board(self, board: Arc<Board>, worker: usize) -> Recorder {
         Recorder { board: Some((board, worker)), ..self }
@@ -377,9 +385,14 @@ impl Recorder {
     }
 
     /// And it is no more, whatever became of it.
-    pub fn ended(&self, client: u32, timing: Timing) {
+    pub fn ended(&mut self, client: u32, timing: Timing, window: Window) {
         if let Some((board, _)) = &self.board {
             board.ended(client, timing.start_ns, timing.end_ns);
+        }
+        let own = self.tally.by_client.get_mut(client as usize);
+        if let Some((ended, busy_ns)) = own.filter(|_| window.contains(timing.due_ns)) {
+            *ended += 1;
+            *busy_ns += timing.end_ns - timing.start_ns;
         }
     }
 
@@ -589,6 +602,13 @@ impl Tally {
         } else {
             self.statements.iter_mut().zip(&other.statements).for_each(|(mine, theirs)| mine.add(theirs));
         }
+        if self.by_client.len() < other.by_client.len() {
+            self.by_client.resize(other.by_client.len(), (0, 0));
+        }
+        for ((ended, busy_ns), theirs) in self.by_client.iter_mut().zip(&other.by_client) {
+            *ended += theirs.0;
+            *busy_ns += theirs.1;
+        }
         add_each(&mut self.counts, &other.counts);
         add_each(&mut self.counts_ever, &other.counts_ever);
         self.add_answers(&other.answers);
@@ -712,6 +732,20 @@ mod tests {
         assert_eq!((kind.committed, kind.rolled_back, kind.failed, kind.response.count()), (1, 1, 1, 3));
         assert_eq!((kind.committed_inside, kind.rolled_back_inside, kind.committed_ever), (1, 1, 2));
         assert_eq!((tally.kinds[0].committed_ever, &tally.counts, &tally.counts_ever), (0, &vec![5], &vec![12]));
+    }
+
+    #[test]
+    fn a_client_has_what_was_due_in_the_interval_and_ended() {
+        let worker = |client, timings: &[(u64, u64)]| {
+            let mut recorder = Recorder::new(3, false).by_client(3);
+            for &(start_ns, end_ns) in timings {
+                recorder.ended(client, Timing { due_ns: start_ns, start_ns, end_ns }, WINDOW);
+            }
+            recorder.finish()
+        };
+        let mut tally = worker(0, &[(500, 2_000), (2_000, 2_300), (2_300, 2_900)]);
+        tally.add(&worker(2, &[(3_000_000_500, 3_000_002_500), (3_000_002_500, 3_000_002_600)]));
+        assert_eq!(tally.by_client, [(2, 900), (0, 0), (1, 2_000)]);
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn record_end<K>(client: &impl Client, slot: &Slot<K>, outcome: Outcome, attempt
     } else {
         recorder.record(outcome, attempt, timing, window);
         recorder.log(slot.client, outcome, attempt, timing);
-        recorder.ended(slot.client, timing);
+        recorder.ended(slot.client, timing, window);
         slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
     }
     if outcome == Outcome::Committed && !client.counts().is_empty() {

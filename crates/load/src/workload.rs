@@ -308,6 +308,11 @@ pub trait Workload: Send + Sync {
     fn data_bytes(&self, dialect: Dialect) -> u64 {
         self.tables(dialect).iter().map(|table| table.rows.saturating_mul(ROW_BYTES)).sum()
     }
+    /// About how many bytes the check behind a trial reads; nothing where that is a few rows.
+    fn checked_bytes(&self, dialect: Dialect) -> u64 {
+        let _ = dialect;
+        0
+    }
     /// Errors that are worth another try, unless the user gives a list.
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {
         let _ = dialect;

@@ -94,6 +94,9 @@ pub struct ContenderRecord {
     /// What dbduel sets by itself (binary log off …), printed beside the user's own.
     pub own_settings: BTreeMap<String, String>,
     pub storage: String,
+    /// How clients connect to it, where that is not as to all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<String>,
     pub cores: Option<String>,
     pub memory_bytes: Option<u64>,
     /// The URL, without its password, of a server that dbduel does not manage.

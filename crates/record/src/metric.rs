@@ -7,6 +7,14 @@ pub const CHECKPOINT_AGE: &str = "checkpoint_age_bytes";
 /// Above zero while a checkpoint is under way, where a server reports it.
 pub const CHECKPOINTS_RUNNING: &str = "checkpoints_running";
 
+/// How evenly the clients of a trial were served: over them, the mean and the standard deviation of all.
+pub mod fairness {
+    pub const EVENTS_AVG: &str = "client_events_avg";
+    pub const EVENTS_STDDEV: &str = "client_events_stddev";
+    pub const BUSY_S_AVG: &str = "client_busy_s_avg";
+    pub const BUSY_S_STDDEV: &str = "client_busy_s_stddev";
+}
+
 /// Flags about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
     ["steal", "foreign-cpu", "foreign-disk", "frequency", "swap", "oom", "throttle", "clock-step"];
@@ -68,7 +76,7 @@ pub const METRICS: &[Described] = &[
     described(
         "latency_ms_*",
         "ms",
-        "response time, from due to answered: quantiles (p50, p90, p95, p99, p999), avg and max",
+        "response time, from due to answered: quantiles (p50, p90, p95, p99, p999), avg, min and max",
     ),
     described("service_ms_*", "ms", "service time, from sent to answered; in a closed loop equal to the response time"),
     described("corrected_ms_*", "ms", "closed loop: response time corrected for coordinated omission"),
@@ -82,6 +90,10 @@ pub const METRICS: &[Described] = &[
     ),
     described("occupancy", "", "share of the time in which clients had a statement under way"),
     described("busy_clients", "", "throughput times mean response time: clients that worked"),
+    described(fairness::EVENTS_AVG, "", "transactions that a client ended, mean over the clients"),
+    described(fairness::EVENTS_STDDEV, "", "the same, standard deviation over the clients"),
+    described(fairness::BUSY_S_AVG, "s", "time of a client's transactions, mean over the clients"),
+    described(fairness::BUSY_S_STDDEV, "s", "the same, standard deviation over the clients"),
     described("interval_s", "s", "length of the measured part, where a number of transactions may end it"),
     described("drain_s", "s", "time from the end of the interval to the last answer"),
     described(

@@ -353,9 +353,17 @@ pub struct Key {
     pub text: String,
 }
 
+/// Colours of series; as many more have the same colours and dashes.
+pub const COLORS: usize = 6;
+
+/// The class of a series in a drawing and in its legend.
+pub fn series_class(color: usize) -> String {
+    format!("k{}", color % (2 * COLORS))
+}
+
 impl Key {
     pub fn series(name: &str, color: usize) -> Key {
-        Key { class: format!("k{}", color % 6), text: name.to_owned() }
+        Key { class: series_class(color), text: name.to_owned() }
     }
 
     pub fn tone(tone: Tone, text: &str) -> Key {

@@ -156,6 +156,9 @@ struct Contender<'a> {
     storage: &'a str,
     /// Null where nothing is seen of it.
     file_system: Option<&'a str>,
+    /// Where it is not that of the method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transport: Option<&'a str>,
     cores: Option<&'a str>,
     memory_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -356,6 +359,7 @@ fn contender<'a>(
         isolation: facts.map(|facts| &facts.isolation),
         storage: &contender.storage,
         file_system: facts.and_then(|facts| facts.file_system.as_deref()),
+        transport: contender.transport.as_deref(),
         cores: contender.cores.as_deref(),
         memory_bytes: contender.memory_bytes,
         build: facts.map(|facts| &facts.build),

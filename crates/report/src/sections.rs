@@ -10,6 +10,7 @@ mod host;
 mod ladder;
 mod latency;
 mod levels;
+mod matrix;
 mod method;
 mod operations;
 mod precision;

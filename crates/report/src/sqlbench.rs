@@ -119,6 +119,7 @@ fn column(
             .filter_map(|metric| operation_of(metric))
             .filter_map(|name| Some((name.to_owned(), operation(name)?)))
             .collect(),
+        not_run: Default::default(),
     })
 }
 

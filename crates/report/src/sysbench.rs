@@ -93,17 +93,16 @@ pub struct Fairness {
 impl Fairness {
     /// From each client's number of events and the time it was busy with them.
     pub fn over(clients: &[(u64, f64)]) -> Fairness {
-        let (events_mean, events_deviation) = spread(clients.iter().map(|(events, _)| *events as f64));
-        let (busy_s_mean, busy_s_deviation) = spread(clients.iter().map(|(_, busy_s)| *busy_s));
-        Fairness { events_mean, events_deviation, busy_s_mean, busy_s_deviation }
+        let (events, busy_s): (Vec<f64>, Vec<f64>) =
+            clients.iter().map(|(events, busy_s)| (*events as f64, *busy_s)).unzip();
+        let of = |value: Option<f64>| value.unwrap_or(0.0);
+        Fairness {
+            events_mean: of(stats::mean(&events)),
+            events_deviation: of(stats::population_sd(&events)),
+            busy_s_mean: of(stats::mean(&busy_s)),
+            busy_s_deviation: of(stats::population_sd(&busy_s)),
+        }
     }
-}
-
-fn spread(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
-    let count = values.clone().count().max(1) as f64;
-    let mean = values.clone().sum::<f64>() / count;
-    let variance = values.map(|value| (value - mean).powi(2)).sum::<f64>() / count;
-    (mean, variance.sqrt())
 }
 
 /// What stands in one line while the run goes on.

@@ -49,8 +49,12 @@ pub fn zipfian(rng: &mut Rng, low: i64, high: i64, exponent: f64) -> i64 {
     loop {
         let (u, v) = (rng.unit(), rng.unit());
         let x = u.powf(-1.0 / (exponent - 1.0)).floor();
+        // A fourth of the draws of a flat distribution end here, without another power.
+        if x > size {
+            continue;
+        }
         let t = (1.0 + 1.0 / x).powf(exponent - 1.0);
-        if v * x * (t - 1.0) / (b - 1.0) <= t / b && x <= size {
+        if v * x * (t - 1.0) / (b - 1.0) <= t / b {
             return low.wrapping_add(x as i64 - 1);
         }
     }

@@ -36,6 +36,13 @@ pub fn sd(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
+/// The standard deviation of these values alone, which are all that there are (divided by n); `None` of nothing.
+pub fn population_sd(values: &[f64]) -> Option<f64> {
+    let centre = mean(values)?;
+    let squares: f64 = values.iter().map(|value| (value - centre).powi(2)).sum();
+    Some((squares / values.len() as f64).sqrt())
+}
+
 /// The quantile of Student's t distribution.
 pub fn t_quantile(degrees_of_freedom: usize, probability: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees_of_freedom as f64)

@@ -26,7 +26,9 @@ mod usl;
 
 pub use change_points::{ChangePoint, ChangePointRules, LEVEL_LEAST, change_points};
 pub use chi_square::chi_square_p;
-pub use describe::{Interval, MedianInterval, hodges_lehmann, mean, median_interval, sd, t_interval, t_quantile};
+pub use describe::{
+    Interval, MedianInterval, hodges_lehmann, mean, median_interval, population_sd, sd, t_interval, t_quantile,
+};
 pub use level_changes::level_changes;
 pub use missing::{INCOMPLETE_SHARE_MAX, Pair, completed, outages_forbid, with_deferred_work};
 pub use power::{blocks_needed, minimum_detectable_effect, sign_flip_p, sign_test_p};

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use load::{Histogram, KindTally, StatementTally, Tally, Workload};
 use record::format::operations::statement_metric;
+use record::metric::fairness;
 
 use super::{deferred_work, latency, operations};
 use crate::observe::Readings;
@@ -94,11 +95,28 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     for (prefix, histogram) in [("latency_ms", &tally.response), ("service_ms", &tally.service)] {
         metrics.extend(latencies(prefix, histogram));
     }
+    if tally.response.count() > 0 {
+        metrics.insert("latency_ms_min".to_owned(), tally.response.min_ms());
+    }
+    metrics.extend(by_client(tally));
     metrics.extend(of_workload(tally, workload));
     metrics.extend(stalls(tally));
     let primary = rates(tally, workload).first().copied().unwrap_or(("tps", tally.tps()));
     metrics.extend(deferred_work::adjusted(primary.0, primary.1, seconds, readings));
     metrics
+}
+
+/// How evenly the clients were served.
+fn by_client(tally: &Tally) -> Vec<(String, f64)> {
+    let (ended, busy_s): (Vec<f64>, Vec<f64>) =
+        tally.by_client.iter().map(|(ended, busy_ns)| (*ended as f64, *busy_ns as f64 / 1e9)).unzip();
+    let named = [
+        (fairness::EVENTS_AVG, stats::mean(&ended)),
+        (fairness::EVENTS_STDDEV, stats::population_sd(&ended)),
+        (fairness::BUSY_S_AVG, stats::mean(&busy_s)),
+        (fairness::BUSY_S_STDDEV, stats::population_sd(&busy_s)),
+    ];
+    named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// The kernel charges a process with all of a folio when one byte of it becomes dirty. Where a file system caches

@@ -33,6 +33,8 @@ impl Way {
         match transport {
             Transport::Socket => Way::Socket,
             Transport::Tcp => Way::Loopback,
+            // A pair of virtual interfaces has no speed of its own.
+            Transport::Namespace => Way::Interface(None),
         }
     }
 

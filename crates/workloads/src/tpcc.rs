@@ -144,6 +144,11 @@ impl Workload for Tpcc {
         scale::data_bytes(self, dialect)
     }
 
+    /// The consistency conditions are about all tables.
+    fn checked_bytes(&self, dialect: Dialect) -> u64 {
+        scale::data_bytes(self, dialect)
+    }
+
     fn remains(&self, admin: &mut Admin) -> Result<Vec<(String, String)>, Error> {
         procedures::remains(admin)
     }

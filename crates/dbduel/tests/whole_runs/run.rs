@@ -204,7 +204,20 @@ fn check_json(report: &Value) {
     each("comparisons", &comparison.collect::<Vec<_>>());
     each("findings", &[("kind", "s"), ("grade", "s"), ("text", "s"), ("evidence", "a"), ("trials", "a")]);
     let metrics = &report["trials"][0]["metrics"];
-    for name in ["tps", "qps", "latency_ms_max", "errors_per_s", "queries.read", "transactions.committed"] {
+    let ended = ["committed", "rolled_back", "failed"].map(|ending| metrics[format!("transactions.{ending}")].as_f64());
+    let ended: f64 = ended.into_iter().flatten().sum();
+    let clients = report["trials"][0]["point"]["clients"].as_f64().unwrap();
+    assert_eq!((metrics["client_events_avg"].as_f64().unwrap() * clients).round(), ended, "{metrics}");
+    for name in [
+        "tps",
+        "qps",
+        "latency_ms_min",
+        "latency_ms_max",
+        "client_busy_s_stddev",
+        "errors_per_s",
+        "queries.read",
+        "transactions.committed",
+    ] {
         assert!(metrics[name].is_f64(), "{name} in {metrics}");
     }
     let sweep = report["comparisons"].as_array().unwrap().iter().find(|item| item["point"].is_null()).unwrap();

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use crate::support::Place;
+use crate::support::{LIMIT, Place, wait_for};
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -258,4 +258,43 @@ fn tables_that_a_pass_would_drop_are_refused_unless_dbduel_made_them() {
     assert!(place.trials().iter().all(|trial| trial["status"] == "ok"));
     // `connect` makes no table of that name, and so has dropped none.
     assert_eq!((count(&database, "Flight"), count(&database, "mine")), (2, 1));
+}
+
+/// A server with an address of its own is reached by it, and nothing of its network is left behind.
+fn a_server_in_a_namespace_is_reached_by_its_own_address(kind: &str) {
+    let place = Place::new();
+    // Whether one is installed; the server is let go at once.
+    if Held::start(&place, kind, &[]).is_none() {
+        return;
+    }
+    if !nix::unistd::geteuid().is_root() {
+        return crate::support::print_skipped("a network namespace needs root");
+    }
+    let engine = format!("engine = \"{kind}@system\"");
+    let contenders =
+        [&format!("name = \"near\", {engine}"), &format!("name = \"far\", {engine}, transport = \"namespace\"")];
+    place.write("try.toml", &experiment("oltp_read_write", &contenders.map(String::as_str)));
+    place.expect(0, &["run", "try.toml"]);
+    assert!(place.trials().iter().all(|trial| trial["status"] == "ok"), "{:?}", place.trials());
+    let plan = place.json("plan.json");
+    assert_eq!(plan["contenders"][1]["transport"], "namespace");
+    assert!(plan["contenders"][0].get("transport").is_none(), "{plan}");
+    let (report, _) = place.expect(0, &["report", "last", "--full"]);
+    assert!(report.contains("`far` by namespace") || report.contains("far by namespace"), "{report}");
+    let is_ours = |entry: &std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with("duel");
+    // The kernel takes them away behind the last process inside; another test may have some of its own meanwhile.
+    wait_for("the end of the interfaces", LIMIT, || {
+        !std::fs::read_dir("/sys/class/net").unwrap().flatten().any(|entry| is_ours(&entry))
+    });
+    place.assert_nothing_is_left();
+}
+
+#[test]
+fn a_mariadb_in_a_namespace_is_reached_by_its_own_address() {
+    a_server_in_a_namespace_is_reached_by_its_own_address("mariadb");
+}
+
+#[test]
+fn a_postgres_in_a_namespace_is_reached_by_its_own_address() {
+    a_server_in_a_namespace_is_reached_by_its_own_address("postgres");
 }

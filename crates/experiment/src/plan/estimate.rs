@@ -18,6 +18,8 @@ const MIB: u64 = 1 << 20;
 const COPY_BYTES_PER_MS: u64 = 300 * MIB / 1000;
 const LOAD_BYTES_PER_MS: u64 = 8 * MIB / 1000;
 const RESTORE_LEAST_MS: u64 = 200;
+/// What the check behind a trial reads, joins and sums up.
+const CHECK_BYTES_PER_MS: u64 = 70 * MIB / 1000;
 const PASS_GAP_MS_MAX: u64 = 60_000;
 
 /// What a plan is expected to take.
@@ -147,16 +149,24 @@ fn managed(experiment: &Experiment) -> impl Iterator<Item = &Contender> {
 
 fn slot_of(experiment: &Experiment, plan: &PlanRecord, trial: &PlannedTrial) -> u64 {
     let (contender, workload) = experiment.parts_of(&trial.contender, &trial.workload);
-    let slot = slot_ms(contender, workload, &trial.point, &experiment.method);
+    let slot_of = |contender: &Contender| {
+        slot_ms(contender, workload, &trial.point, &experiment.method) + check_ms(contender, workload, &trial.point)
+    };
+    let slot = slot_of(contender);
     if plan.method.fast_sweep && shares_a_start(plan, trial) {
         return (experiment.method.warmup + experiment.method.duration).as_millis() as u64;
     }
     if plan.method.duet {
         // The slower of both sides.
-        let slot_of = |contender| slot_ms(contender, workload, &trial.point, &experiment.method);
         return experiment.contenders.iter().map(slot_of).max().unwrap_or(slot);
     }
     slot
+}
+
+/// Not part of [`slot_ms`], which gaps are drawn from: an estimate that gets better changes no plan.
+fn check_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point) -> u64 {
+    let bytes = super::workload(workload, point).map_or(0, |one| one.checked_bytes(contender.kind.dialect()));
+    bytes / CHECK_BYTES_PER_MS
 }
 
 /// Whether the trial before is of the same contender in the same block: its server goes on then.
@@ -304,6 +314,26 @@ mod tests {
         check(3, 1);
         check(4, 2);
         check(9, 2);
+    }
+
+    #[test]
+    fn the_check_of_all_tables_takes_time_and_draws_no_other_gaps() {
+        use super::super::tests::{experiment, plan_of};
+        let kind = |name: &str| crate::testing::known().workloads.0.iter().find(|kind| kind.name == name).unwrap();
+        let of = |name: &str| {
+            let mut experiment = experiment(&["a", "b"], &[4], 8, 1);
+            experiment.workloads.truncate(1);
+            experiment.workloads[0].kind = kind(name);
+            (plan_of(&experiment), experiment)
+        };
+        let (plan, experiment) = of("ledger");
+        let (contender, workload, point) =
+            (&experiment.contenders[0], &experiment.workloads[0], &experiment.points()[0]);
+        let slot_ms = slot_ms(contender, workload, point, &experiment.method);
+        let gaps_ms: u64 = plan.record.trials.iter().map(|trial| trial.gap_ms).sum();
+        let check_ms = crate::testing::CHECKED_BYTES / CHECK_BYTES_PER_MS;
+        assert_eq!(plan.estimate.run.as_millis() as u64, 16 * (slot_ms + check_ms) + gaps_ms);
+        assert!(plan.record.trials.iter().all(|trial| trial.gap_ms <= slot_ms / 5));
     }
 
     #[test]

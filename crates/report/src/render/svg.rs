@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::html::escape;
 use super::text::shortened;
-use crate::document::{Axis, Bar, Chart, Dot, Plane, Plot, Rows, Scale, Series, Strip, Style};
+use crate::document::{Axis, Bar, Chart, Dot, Plane, Plot, Rows, Scale, Series, Strip, Style, series_class};
 
 /// Paper in user units. The page scales it, so this only fixes proportions.
 const LEFT: f64 = 88.0;
@@ -234,7 +234,7 @@ fn with_reach(values: impl Iterator<Item = f64>, bounds: impl Iterator<Item = f6
 }
 
 fn series(svg: &mut String, series: &Series, x: &Map, y: &Map) {
-    let _ = writeln!(svg, "<g class=\"k{}\">", series.color % 6);
+    let _ = writeln!(svg, "<g class=\"{}\">", series_class(series.color));
     for mark in series.marks.iter().filter(|mark| x.holds(**mark)) {
         let place = x.place(*mark);
         let title = escape(&series.mark_title);

@@ -6,9 +6,9 @@ use analysis::{
 };
 use record::format::point_text;
 
-use super::{ladder, levels, waterfall};
+use super::{ladder, levels, matrix, waterfall};
 use crate::Evidence;
-use crate::document::{Block, Cell, Column, Row, RowKind, Section, Table, Text, Tone};
+use crate::document::{Block, Cell, Chart, Column, Row, RowKind, Section, Table, Text, Tone};
 use crate::wording::{self, count, duration, joined, percent};
 use crate::{sentences, verdict};
 
@@ -18,9 +18,13 @@ pub const CAVEATS: usize = 3;
 const SETTINGS: usize = 3;
 
 pub fn section(evidence: &Evidence) -> Section {
-    let mut body: Vec<Block> = evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect();
+    let mut body = match across(evidence) {
+        Some(sentence) => vec![sentence],
+        None => evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect(),
+    };
     body.extend(super::recovery::first(evidence).into_iter().map(Block::para));
     body.extend(main_chart(evidence));
+    body.extend(matrix::table(evidence).map(|table| Block::OnPage(vec![Block::Table(table)])));
     body.extend(gate(evidence).map(Block::para));
     body.extend(super::aa::verdicts(evidence).into_iter().map(Block::para));
     body.extend(causes(evidence).into_iter().map(Block::para));
@@ -68,6 +72,21 @@ fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
     }
 }
 
+/// Several candidates under several workloads in one sentence; then what any of them promises less.
+fn across(evidence: &Evidence) -> Option<Block> {
+    let first = matrix::sentence(evidence)?;
+    let duels = || evidence.conclusions.workloads.iter().flat_map(|workload| &workload.duels);
+    let mut sentences = vec![first];
+    for sentence in duels().filter_map(|duel| verdict::durability(evidence, duel)) {
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
+    }
+    let is_faster = duels().any(|duel| duel.overall.verdict == Verdict::Faster);
+    let tone = if is_faster { Tone::Faster } else { Tone::Open };
+    Some(Block::Judgement { tone, sentences: sentences.into_iter().map(Text::from).collect() })
+}
+
 /// `2 of 3 candidates are faster than `A`, 1 is slower. The fastest: …`
 fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[HeadToHead]) -> Block {
     let prefix =
@@ -98,7 +117,16 @@ fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[HeadToH
 /// Throughput over what varies, or what the kind of run is about.
 fn main_chart(evidence: &Evidence) -> Option<Block> {
     let workloads = &evidence.conclusions.workloads;
-    let [workload] = workloads.as_slice() else { return Block::table(all_workloads(evidence)) };
+    let [workload] = workloads.as_slice() else {
+        let table = all_workloads(evidence);
+        // The page has the same verdicts in a table of workloads beside each other.
+        let is_wide = matrix::table(evidence).is_some();
+        return match levels::all_workloads(evidence) {
+            Some(chart) => Some(Block::chart(Chart { table: Some(table), ..chart })),
+            None if is_wide => Some(Block::OffPage(vec![Block::Table(table)])),
+            None => Block::table(table),
+        };
+    };
     if let Some(chart) = workload.ladders.first().and_then(|one| waterfall::waterfall(evidence, workload, one)) {
         return Some(Block::chart(chart));
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use analysis::{COLLECTED_SECONDS, Caveat, Cell, Comparison, HeadToHead, Scaling, Step, Summary, WorkloadConclusions};
+use analysis::{
+    COLLECTED_SECONDS, Caveat, Cell, Comparison, HeadToHead, Law, Scaling, Step, Summary, WorkloadConclusions,
+};
 use record::format::{ContenderRecord, Point, point_text};
 
 use super::first::{interval_title, ratio_title};
@@ -10,7 +12,8 @@ use super::scaling::CPU_USE;
 use super::{Topic, as_title, by_workload, precision, stopped};
 use crate::Evidence;
 use crate::document::{
-    Axis, Bar, Block, Chart, Column, Dot, Key, Plane, Plot, RowKind, Rows, Scale, Section, Series, Style, Table, Text,
+    Axis, Bar, Block, COLORS, Chart, Column, Dot, Key, Plane, Plot, RowKind, Rows, Scale, Section, Series, Style,
+    Table, Text,
 };
 use crate::wording::{self, count, number};
 
@@ -208,6 +211,14 @@ pub fn cpu_use(evidence: &Evidence, scaling: &Scaling) -> Option<Chart> {
 /// A mean, the number at which it was measured, and how that is called.
 type At = (u64, Summary, String);
 
+/// One line of a chart, over ascending numbers.
+struct Curve<'a> {
+    name: String,
+    color: usize,
+    dots: Vec<At>,
+    law: Option<&'a Law>,
+}
+
 /// A metric of each contender over the one number that varies, with the interval of each mean as a band.
 pub fn curves(
     evidence: &Evidence,
@@ -217,17 +228,55 @@ pub fn curves(
     caption: String,
 ) -> Option<Chart> {
     let variable = variable(workload)?;
+    let laws = workload.scaling.as_ref().filter(|_| metric == workload.metric);
+    let curve = |(color, contender): (usize, &ContenderRecord)| {
+        let name = contender.name.clone();
+        let law = laws.and_then(|scaling| scaling.laws.iter().find(|law| law.contender == name));
+        Curve { dots: dots(workload, variable, metric, &name), name, color, law }
+    };
+    let all = evidence.plan.contenders.iter().enumerate().map(curve).collect();
+    drawing(variable, workload.unit(metric), all, title, caption)
+}
+
+/// What a contender reached at each number, in ascending order of them.
+fn dots(workload: &WorkloadConclusions, variable: &str, metric: &str, contender: &str) -> Vec<At> {
     let summary = |cell: &Cell| match metric == workload.metric {
         true => cell.primary,
         false => cell.metrics.get(metric).copied(),
     };
-    let dots = |contender: &ContenderRecord| -> Vec<At> {
-        let ours = workload.cells.iter().filter(|cell| cell.contender == contender.name);
-        ours.filter_map(|cell| Some((*cell.point.get(variable)?, summary(cell)?, point_text(&cell.point)))).collect()
+    let ours = workload.cells.iter().filter(|cell| cell.contender == contender);
+    ours.filter_map(|cell| Some((*cell.point.get(variable)?, summary(cell)?, point_text(&cell.point)))).collect()
+}
+
+/// So many curves of several workloads can be told apart in one chart.
+const CURVES_MAX: usize = 2 * COLORS;
+
+/// The primary metric of all workloads in one chart, where they vary the same number and count the same; of two
+/// workloads a contender has one colour in both.
+pub fn all_workloads(evidence: &Evidence) -> Option<Chart> {
+    let workloads = &evidence.conclusions.workloads;
+    let contenders = &evidence.plan.contenders;
+    let (first, others) = workloads.split_first()?;
+    let variable = variable(first)?;
+    let is_alike = |other: &WorkloadConclusions| {
+        self::variable(other) == Some(variable)
+            && other.metric == first.metric
+            && other.primary.unit == first.primary.unit
     };
-    let all = evidence.plan.contenders.iter().map(dots).collect();
-    let laws = workload.scaling.as_ref().filter(|_| metric == workload.metric);
-    drawing(evidence, variable, workload.unit(metric), all, laws, title, caption)
+    if workloads.len() * contenders.len() > CURVES_MAX || !others.iter().all(is_alike) {
+        return None;
+    }
+    let step = if workloads.len() == 2 { COLORS.max(contenders.len()) } else { contenders.len() };
+    let curves = workloads.iter().enumerate().flat_map(|(row, workload)| {
+        contenders.iter().enumerate().map(move |(place, contender)| Curve {
+            name: format!("{}, {}", contender.name, workload.workload),
+            color: row * step + place,
+            dots: dots(workload, variable, &workload.metric, &contender.name),
+            law: None,
+        })
+    });
+    let caption = "Geometric mean over blocks with its 95 % CI (t); each workload has a chart of its own below.";
+    drawing(variable, &first.primary.unit, curves.collect(), &wording::primary_title(first), caption.to_owned())
 }
 
 fn of_steps(
@@ -239,56 +288,45 @@ fn of_steps(
     value: impl Fn(&Step) -> Option<&Summary>,
 ) -> Option<Chart> {
     let name = |n: u64| point_text(&Point::from([(scaling.variable.to_owned(), n)]));
-    let dots = |contender: &ContenderRecord| {
+    let curve = |(color, contender): (usize, &ContenderRecord)| {
         let ours = scaling.steps.iter().filter(|step| step.contender == contender.name);
-        ours.filter_map(|step| Some((step.n, *value(step)?, name(step.n)))).collect()
+        Curve {
+            name: contender.name.clone(),
+            color,
+            dots: ours.filter_map(|step| Some((step.n, *value(step)?, name(step.n)))).collect(),
+            law: scaling.laws.iter().find(|law| law.contender == contender.name),
+        }
     };
-    let all = evidence.plan.contenders.iter().map(dots).collect();
-    drawing(evidence, scaling.variable, unit, all, Some(scaling), title, caption)
+    let all = evidence.plan.contenders.iter().enumerate().map(curve).collect();
+    drawing(scaling.variable, unit, all, title, caption)
 }
 
-/// One curve for each contender of the plan, over ascending numbers.
-fn drawing(
-    evidence: &Evidence,
-    variable: &str,
-    unit: &str,
-    all: Vec<Vec<At>>,
-    laws: Option<&Scaling>,
-    title: &str,
-    caption: String,
-) -> Option<Chart> {
-    let numbers: BTreeSet<u64> = all.iter().flatten().map(|(n, _, _)| *n).collect();
+/// None where there is one number alone.
+fn drawing(variable: &str, unit: &str, all: Vec<Curve>, title: &str, caption: String) -> Option<Chart> {
+    let numbers: BTreeSet<u64> = all.iter().flat_map(|curve| &curve.dots).map(|(n, _, _)| *n).collect();
     let ends = (*numbers.first()?, *numbers.last()?);
     if ends.0 == ends.1 {
         return None;
     }
     // Doubling client counts deserve equal steps.
     let is_log = numbers.iter().all(|value| value.is_power_of_two());
-    let line = |(color, (contender, dots)): (usize, (&ContenderRecord, &Vec<At>))| {
-        let dot = |(n, summary, place): &At| Dot {
-            x: *n as f64,
-            y: summary.mean,
-            low: summary.low.map(|low| low.max(0.0)),
-            high: summary.high,
-            title: format!(
-                "{}, {place}: {} {unit}, {}",
-                contender.name,
-                number(summary.mean),
-                count(summary.trials, "trial")
-            ),
-        };
-        let law = laws.map_or(Vec::new(), |scaling| law(scaling, &contender.name, ends, is_log));
-        let dots = dots.iter().map(dot).collect();
-        let name = contender.name.clone();
-        Series { name, color, style: Style::Curve, dots, law, marks: Vec::new(), mark_title: String::new() }
+    let legend = all.iter().map(|curve| Key::series(&curve.name, curve.color)).collect();
+    let line = |curve: Curve| Series {
+        dots: curve.dots.iter().map(|at| dot(&curve.name, unit, at)).collect(),
+        law: curve.law.map_or(Vec::new(), |law| self::law(law, ends, is_log)),
+        name: curve.name,
+        color: curve.color,
+        style: Style::Curve,
+        marks: Vec::new(),
+        mark_title: String::new(),
     };
-    let series: Vec<Series> = evidence.plan.contenders.iter().zip(&all).enumerate().map(line).collect();
+    let series: Vec<Series> = all.into_iter().map(line).collect();
     let ticks = if numbers.len() <= 10 { numbers.iter().map(|value| *value as f64).collect() } else { Vec::new() };
     let scale = if is_log { Scale::Logarithmic } else { Scale::Span };
     let x_title = if is_log { format!("{variable} (log scale)") } else { variable.to_owned() };
     Some(Chart {
         title: as_title(title),
-        legend: legend(evidence),
+        legend,
         caption: Text::plain(caption),
         alt: alt(&series, title),
         table: None,
@@ -302,32 +340,29 @@ fn drawing(
     })
 }
 
+fn dot(name: &str, unit: &str, (n, summary, place): &At) -> Dot {
+    let title = format!("{name}, {place}: {} {unit}, {}", number(summary.mean), count(summary.trials, "trial"));
+    Dot { x: *n as f64, y: summary.mean, low: summary.low.map(|low| low.max(0.0)), high: summary.high, title }
+}
+
 pub fn legend(evidence: &Evidence) -> Vec<Key> {
     let contenders = evidence.plan.contenders.iter().enumerate();
     contenders.map(|(color, contender)| Key::series(&contender.name, color)).collect()
 }
 
-/// `5.5: 306 at the first and 1,383 at the last value`.
+/// `5.5: 306 at 1, 1,383 at 64`: a number of clients is whole, and is written as one.
 fn alt(series: &[Series], title: &str) -> String {
     let one = |series: &Series| {
         let (first, last) = (series.dots.first()?, series.dots.last()?);
-        Some(format!(
-            "{}: {} at {}, {} at {}",
-            series.name,
-            number(first.y),
-            number(first.x),
-            number(last.y),
-            number(last.x)
-        ))
+        Some(format!("{}: {} at {}, {} at {}", series.name, number(first.y), first.x, number(last.y), last.x))
     };
     format!("{title}. {}.", series.iter().filter_map(one).collect::<Vec<_>>().join("; "))
 }
 
 /// A contender's law between the numbers that were measured.
-fn law(scaling: &Scaling, contender: &str, (low, high): (u64, u64), is_log: bool) -> Vec<(f64, f64)> {
+fn law(law: &Law, (low, high): (u64, u64), is_log: bool) -> Vec<(f64, f64)> {
     const PIECES: u32 = 48;
-    let law = scaling.laws.iter().find(|law| law.contender == contender);
-    let Some(fit) = law.and_then(|law| law.fit.as_ref().ok()) else { return Vec::new() };
+    let Ok(fit) = &law.fit else { return Vec::new() };
     let (low, high) = (low as f64, high as f64);
     let place = |piece: u32| {
         let share = f64::from(piece) / f64::from(PIECES);
@@ -420,4 +455,51 @@ pub fn pairs(evidence: &Evidence, duel: &HeadToHead) -> Option<Chart> {
             estimate: overall.ratio,
         }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::evidence_of;
+    use fixtures::{Story, cores_run, many_levels_run, stored_run};
+
+    fn series(chart: &Chart) -> Vec<(&str, usize, usize)> {
+        let Plot::Plane(plane) = &chart.plot else { panic!("no plane") };
+        plane.series.iter().map(|one| (one.name.as_str(), one.color, one.dots.len())).collect()
+    }
+
+    #[test]
+    fn two_workloads_stand_in_one_chart_and_a_contender_has_one_colour_in_both() {
+        let evidence = evidence_of(many_levels_run(&Story::default()));
+        let chart = all_workloads(&evidence).expect("both vary the clients and count transactions");
+        let candidate = fixtures::CANDIDATE;
+        let named = |workload: &str, contender: &str| format!("{contender}, {workload}");
+        let names = [
+            named("oltp_read_write", "5.5"),
+            named("oltp_read_write", candidate),
+            named("oltp_point_select", "5.5"),
+            named("oltp_point_select", candidate),
+        ];
+        let expected: Vec<_> = names.iter().map(String::as_str).zip([0, 1, COLORS, COLORS + 1]).collect();
+        assert_eq!(series(&chart), expected.into_iter().map(|(name, color)| (name, color, 26)).collect::<Vec<_>>());
+        assert_eq!(chart.legend.iter().map(|key| key.class.as_str()).collect::<Vec<_>>(), ["k0", "k1", "k6", "k7"]);
+    }
+
+    #[test]
+    fn workloads_of_different_units_or_numbers_share_no_chart() {
+        let mut evidence = evidence_of(many_levels_run(&Story::default()));
+        evidence.conclusions.workloads[1].primary.unit = "NOPM".into();
+        assert!(all_workloads(&evidence).is_none());
+        let mut evidence = evidence_of(many_levels_run(&Story::default()));
+        evidence.conclusions.workloads[1].points =
+            evidence_of(cores_run(&Story::default())).conclusions.workloads[0].points.clone();
+        assert!(all_workloads(&evidence).is_none());
+    }
+
+    #[test]
+    fn a_number_of_clients_is_whole_in_the_text_of_a_chart() {
+        let evidence = evidence_of(stored_run(&Story::default()));
+        let chart = throughput(&evidence, &evidence.conclusions.workloads[0]).unwrap();
+        assert!(chart.alt.contains(" at 64.") && !chart.alt.contains("64.0"), "{}", chart.alt);
+    }
 }

@@ -43,14 +43,14 @@ fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> V
     let name = parts.kind.as_str();
     let mut body = vec![Block::heading(title), Block::para(totals(workload, duel, parts) + ".")];
     let known = shared_caveats(duel, &parts.operations);
-    let decided = by_share(&parts.operations).into_iter().filter(|part| has_verdict(part));
+    let decided = by_news(&parts.operations).into_iter().filter(|part| has_verdict(part));
     let mut first = empty(duel, name, parts.kind);
     decided.for_each(|part| push(&mut first, part, &known));
     if first.rows.is_empty() {
         body.push(Block::para(format!("No {name} has a verdict of its own.")));
     } else {
         let all = if parts.kind == PartKind::Statement { "Statements" } else { "Operations" };
-        body.push(Block::heading(format!("{all} with a verdict, by their share of the time")));
+        body.push(Block::heading(format!("{all} with a verdict, those that differ first, by their share of the time")));
         body.push(Block::Table(first));
     }
     body.extend(bars(name, &parts.operations).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
@@ -123,14 +123,16 @@ fn has_verdict(part: &Part) -> bool {
     !matches!(part.comparison.verdict, Verdict::Inconclusive)
 }
 
-fn by_share(parts: &[Part]) -> Vec<&Part> {
+/// Those that are shown to differ, then the others, each by their share of the time.
+fn by_news(parts: &[Part]) -> Vec<&Part> {
     let mut parts: Vec<&Part> = parts.iter().filter(|part| part.comparison.ratio.is_some()).collect();
+    let differs = |part: &Part| has_verdict(part) && part.comparison.verdict != Verdict::NoDifferenceShown;
     let share = |part: &Part| part.shares[0].unwrap_or(0.0);
-    parts.sort_by(|one, other| share(other).total_cmp(&share(one)));
+    parts.sort_by(|one, other| differs(other).cmp(&differs(one)).then(share(other).total_cmp(&share(one))));
     parts
 }
 
-/// A bar for the ratio of each operation, those that take longest first.
+/// A bar for the ratio of each operation, those that differ first.
 fn bars(name: &str, parts: &[Part]) -> Option<Chart> {
     let bar = |part: &Part| {
         let row = &part.comparison;
@@ -146,17 +148,19 @@ fn bars(name: &str, parts: &[Part]) -> Option<Chart> {
             title: format!("{}: {}", part.name, wording::ratio_with_interval(row)),
         }
     };
-    let all = by_share(parts);
+    let all = by_news(parts);
     let bars: Vec<Bar> = all.iter().take(BARS_MAX).copied().map(bar).collect();
     let title = match all.len() {
-        ..=BARS_MAX => format!("Ratio of each {name}, the longest first"),
-        many => format!("Ratio of the {BARS_MAX} of {many} {name}s that take longest"),
+        ..=BARS_MAX => format!("Ratio of each {name}"),
+        many => format!("Ratio of {BARS_MAX} of {many} {name}s"),
     };
     let tones = [(Tone::Faster, "faster"), (Tone::Slower, "slower"), (Tone::Open, "not decided")];
     (!bars.is_empty()).then(|| Chart {
         title,
         legend: tones.into_iter().map(|(tone, text)| Key::tone(tone, text)).collect(),
-        caption: Text::plain("Right of 1 the candidate is better. Thin: the interval."),
+        caption: Text::plain(
+            "Those that differ come first, then by their share of the time. Right of 1 the candidate is better. Thin: the interval.",
+        ),
         alt: format!("The ratio of each {name}; the tables have the figures."),
         table: None,
         plot: Plot::Rows(Rows {
@@ -255,7 +259,7 @@ fn calls(workload: &WorkloadConclusions) -> Option<Block> {
     let parts = workload.duels.iter().filter_map(|duel| duel.parts.as_ref());
     let mut statements = parts.filter(|parts| parts.kind == PartKind::Statement);
     let first = statements.next()?;
-    let compared = by_share(&first.operations).into_iter().map(|part| part.name.as_str());
+    let compared = by_news(&first.operations).into_iter().map(|part| part.name.as_str());
     let left_out = first.left_out.iter().map(|one| one.name.as_str());
     let has_levels = workload.points.len() > 1;
     let level = has_levels.then(|| Column::name("level", 0));
@@ -288,4 +292,27 @@ fn calls(workload: &WorkloadConclusions) -> Option<Block> {
         }
     }
     Some(Block::fold("Calls of each statement", vec![Block::note(CALLS), Block::Table(table.without_empty_columns())]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::evidence_of;
+    use fixtures::{Story, passes_run};
+
+    #[test]
+    fn operations_that_differ_stand_before_those_that_take_longest() {
+        let evidence = evidence_of(passes_run(&Story::default()));
+        let mut parts = evidence.conclusions.workloads[0].duels[0].parts.clone().unwrap().operations;
+        let share = |part: &&mut Part| part.shares[0].unwrap_or(0.0);
+        parts.iter_mut().for_each(|part| part.comparison.verdict = Verdict::NoDifferenceShown);
+        let compared = parts.iter_mut().filter(|part| part.comparison.ratio.is_some());
+        let least = compared.min_by(|one, other| share(one).total_cmp(&share(other))).unwrap();
+        least.comparison.verdict = Verdict::Slower;
+        let least = least.name.clone();
+        let ordered = by_news(&parts);
+        assert_eq!(ordered[0].name, least);
+        let shares: Vec<f64> = ordered[1..].iter().map(|part| part.shares[0].unwrap_or(0.0)).collect();
+        assert!(shares.len() > 2 && shares.is_sorted_by(|one, next| one >= next), "{shares:?}");
+    }
 }

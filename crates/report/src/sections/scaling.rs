@@ -156,23 +156,26 @@ fn laws(scaling: &Scaling, unit: &str, baseline: &str) -> Vec<String> {
 }
 
 fn fitted(fit: &UslFit, scaling: &Scaling, unit: &str) -> String {
-    let parameter = |name: &str, value: f64, bounds: &stats::Interval| {
-        format!("{name} {} ({}–{})", small(value), small(bounds.low), small(bounds.high))
-    };
     let peak = match fit.peak {
         Some(peak) => format!("highest at {} {}", number(peak), scaling.variable),
         None => "no peak is claimed: it lies too far beyond what was measured, or there may be none".to_owned(),
     };
     format!(
         "{} of one {}; waiting for each other: {}; agreeing with each other: {}; {peak}; {}",
-        with_bounds(&Estimate { value: fit.law.lambda, bounds: Some((fit.lambda.low, fit.lambda.high)) }, |value| {
-            number(value)
-        }),
+        with_bounds(&bounded(fit.law.lambda, &fit.lambda), number),
         unit,
         parameter("sigma", fit.law.sigma, &fit.sigma),
         parameter("kappa", fit.law.kappa, &fit.kappa),
         wording::count(fit.blocks, "block"),
     )
+}
+
+fn bounded(value: f64, bounds: &stats::Interval) -> Estimate {
+    Estimate { value, bounds: Some((bounds.low, bounds.high)) }
+}
+
+fn parameter(name: &str, value: f64, bounds: &stats::Interval) -> String {
+    format!("{name} {}", with_bounds(&bounded(value, bounds), small))
 }
 
 /// Three digits of what may be a ten-thousandth.
@@ -219,6 +222,14 @@ mod tests {
         // An interval of differences may reach below nothing.
         assert_eq!(shown(-0.2, 3.5), "not determined (-0.200–3.50)");
         assert_eq!(with_bounds(&Estimate { value: 1.5, bounds: None }, number), "1.50");
+    }
+
+    #[test]
+    fn a_parameter_of_the_law_follows_the_same_rule() {
+        let shown = |low, high| parameter("sigma", 0.05, &stats::Interval { low, high });
+        assert_eq!(shown(0.02, 0.15), "sigma 0.050 (0.020–0.150)");
+        assert_eq!(shown(0.01, 0.15), "sigma not determined (0.010–0.150)");
+        assert_eq!(shown(0.0, 0.15), "sigma not determined (0.000–0.150)");
     }
 
     #[test]

@@ -109,6 +109,7 @@ pub fn contender(baseline: &str, same: &SameSettings) -> String {
     let mut lines = vec!["[[contender]]".to_owned(), pair("name", &name), pair("engine", &of.engine)];
     let plain = of.storage != "disk";
     lines.extend(plain.then(|| pair("storage", &of.storage)));
+    lines.extend(of.transport.as_ref().map(|transport| pair("transport", transport)));
     lines.extend(of.cores.as_ref().map(|cores| pair("cores", cores)));
     lines.extend(of.memory_bytes.map(|bytes| pair("memory", &format!("{}KiB", bytes / 1024))));
     let settings: Vec<String> = same.settings.iter().map(|(name, value)| pair(&key(name), value)).collect();

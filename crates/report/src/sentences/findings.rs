@@ -76,7 +76,7 @@ pub fn meaning(kind: FindingKind) -> &'static str {
     MEANINGS.iter().find(|(one, _)| *one == kind).map_or("", |(_, meaning)| meaning)
 }
 
-const MEANINGS: [(FindingKind, &str); 32] = [
+const MEANINGS: [(FindingKind, &str); 33] = [
     (
         FindingKind::FailedTrials,
         "The pair of a failed trial is missing; with more than one pair in ten missing there is no verdict. The \
@@ -168,6 +168,11 @@ const MEANINGS: [(FindingKind, &str); 32] = [
         "dbduel does not manage these servers: they run with their own settings and are not restarted between trials. \
          Tables are loaded again before each trial that writes, and once for a read-only workload. CPU time and \
          counters of the servers are absent.",
+    ),
+    (
+        FindingKind::TransportDiffers,
+        "Clients do not reach all contenders the same way, so part of a difference is the way there: it is in every \
+         statement. Give them the same `transport` to compare the servers alone.",
     ),
     (
         FindingKind::ResultsDiffer,
@@ -298,6 +303,14 @@ fn in_records(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         FindingKind::NotManaged => {
             let line = |one: &ContenderRecord| Some(format!("{}: {}", one.name, one.target.as_ref()?));
             plan.contenders.iter().filter_map(line).collect()
+        }
+        FindingKind::TransportDiffers => {
+            let line = |one: &ContenderRecord| Some(format!("`{}` by {}", one.name, one.transport.as_ref()?));
+            plan.contenders
+                .iter()
+                .filter_map(line)
+                .chain([format!("the others by {}", plan.method.transport)])
+                .collect()
         }
         FindingKind::DurabilityDiffers => plan.contenders.iter().filter_map(|one| durability(evidence, one)).collect(),
         FindingKind::WordSizeDiffers => {

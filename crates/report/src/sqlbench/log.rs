@@ -24,6 +24,8 @@ const SILENT_ARGUMENTS: [&str; 10] =
 
 /// The text of one summary as a column; `file` is its name without folders.
 pub fn column(file: &str, text: &str) -> Result<Column, LogError> {
+    // Editors put a byte order mark before the first line.
+    let text = text.trim_start_matches('\u{feff}');
     let mut lines = Lines { file, lines: text.lines().enumerate(), last: 0 };
     let mut column = Column { name: stem(file).to_owned(), ..Column::default() };
     read_header(&mut lines, &mut column)?;
@@ -136,12 +138,14 @@ fn read_programs(lines: &mut Lines, column: &mut Column) -> Result<(), LogError>
         }
         // Sentences about successes and marks stand between; a program's line has its colon before any blank.
         let Some((name, rest)) = line.split_once(": ").filter(|(name, _)| !name.contains(' ')) else { continue };
-        let rest = rest.trim().to_lowercase();
-        let estimated = rest.starts_with("estimated");
-        let Some(time) = rest.trim_start_matches("estimated ").strip_prefix("total time:") else {
+        let told = rest.trim().to_lowercase();
+        let Some((before, time)) = told.split_once("total time:") else {
             // It was skipped, or it failed, and contributes nothing.
+            column.not_run.insert(name.to_owned(), rest.trim().to_owned());
             continue;
         };
+        // Some versions of the suite put a count of tests before the time.
+        let estimated = before.split_whitespace().any(|word| word == "estimated");
         let seconds = time.split_whitespace().next().and_then(seconds);
         let seconds = seconds.ok_or_else(|| lines.odd(line, "seconds behind `Total time:`, none below zero"))?;
         if column.programs.insert(name.to_owned(), Program { seconds, estimated }).is_some() {

@@ -24,6 +24,8 @@ pub struct Column {
     /// By name; the order of bytes is the order of rows.
     pub programs: BTreeMap<String, Program>,
     pub operations: BTreeMap<String, Operation>,
+    /// Programs that failed or were skipped, with what the file has in place of their time.
+    pub not_run: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -96,6 +98,11 @@ fn preamble(columns: &[Column], layout: &Layout) -> String {
         let suites = columns.iter().map(|column| format!("{} {}", column.name, column.suite)).collect::<Vec<_>>();
         let suites = suites.join(", ");
         let _ = writeln!(text, "Warning: suite versions differ ({suites}), so that one name is different work.");
+    }
+    for (number, column) in columns.iter().enumerate() {
+        for (program, why) in &column.not_run {
+            let _ = writeln!(text, "Column {} has no time of {program}: {why}", number + 1);
+        }
     }
     let limits: BTreeSet<&str> = columns.iter().map(|column| column.limits_from.as_str()).collect();
     for limits in limits.into_iter().filter(|limits| !limits.is_empty()) {

@@ -275,13 +275,53 @@ fn summary(column: &Column, arguments: &str, comments: &str) -> String {
 fn a_summary_of_the_suite_is_the_column_it_was_made_of() {
     for column in columns().into_iter().chain(two()) {
         let read = log::column(&format!("RUN-{}", column.name), &summary(&column, "", "")).unwrap();
-        assert_eq!(read, column);
+        let skipped =
+            [("transactions".to_owned(), "Test skipped because the database does not support them".to_owned())];
+        assert_eq!(read, Column { not_run: skipped.into(), ..column });
     }
     let arguments = "--server=mysql  --fast --comments='no \"tuning\" yet' --user=root --small-test --password=x";
     let text = summary(&two()[0], arguments, "first try\non a quiet host");
     let read = log::column("RUN-a-cmp-mysql,pg", &text).unwrap();
     assert_eq!((read.name.as_str(), read.arguments.as_str()), ("a", "--fast --small-test"));
     assert_eq!(read.comments, "first try on a quiet host");
+}
+
+/// Each in the form of one of the suite's versions: without `wallclock` and the children's times (2.0), with a count of
+/// tests before the time, with the headings of 2.8, in lines of Windows behind a byte order mark.
+#[test]
+fn summaries_of_all_versions_of_the_suite_are_read() {
+    let column = &two()[0];
+    let whole = summary(column, "", "");
+    let expected = log::column("RUN-x", &whole).unwrap();
+    let read = |text: &str| log::column("RUN-x", text).unwrap();
+    let of_2_0 = whole.replace(
+        " wallclock secs ( 1.00 usr  0.50 sys +  0.00 cusr  0.00 csys =  1.50 CPU)",
+        " secs ( 1.00 usr  0.50 sys =  1.50 cpu)",
+    );
+    assert_ne!(of_2_0, whole);
+    assert_eq!(read(&of_2_0), expected);
+    let counted = whole.replace(": Total time:", ": Done: 43 tests total time:");
+    let counted = counted.replace(": Estimated total time:", ": Done: 43 tests estimated total time:");
+    assert_eq!(read(&counted), expected);
+    let without =
+        |label: &str, text: &str| text.lines().filter(|line| !line.starts_with(label)).collect::<Vec<_>>().join("\n");
+    assert_eq!(read(&without("Hardware:", &without("Optimization:", &whole))), expected);
+    assert_eq!(read(&format!("\u{feff}{}", whole.replace('\n', "\r\n"))), expected);
+}
+
+#[test]
+fn programs_that_failed_or_were_skipped_are_listed_above_the_table() {
+    let whole = summary(&two()[0], "", "");
+    let failed =
+        whole.replace("\nselect: Total time:", "\ncreate: Failed (output/create-mysql-Linux)\nselect: Total time:");
+    let column =
+        log::column("RUN-x", &failed.replace("All 9 test executed successfully", "Of 10 tests, 1 tests didn't work"))
+            .unwrap();
+    assert_eq!(column.not_run.keys().collect::<Vec<_>>(), ["create", "transactions"]);
+    let text = render(&[two().remove(1), column], &Layout::default());
+    assert!(text.contains("Column 2 has no time of create: Failed (output/create-mysql-Linux)\n"), "{text}");
+    assert!(text.contains("Column 2 has no time of transactions: Test skipped because the database"), "{text}");
+    assert!(!text.contains("Column 1 has no time"), "{text}");
 }
 
 #[test]

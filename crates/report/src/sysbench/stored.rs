@@ -1,12 +1,13 @@
 //! Stored trials in sysbench's layouts: one block each.
 //!
-//! A record holds neither the fastest transaction nor each client's share, and the block says so.
+//! What a record does not hold, the block leaves out and says so.
 
 use anyhow::Result;
 
 use super::super::{Evidence, Options, Report};
-use super::{Buckets, Figures, Latency, Layout, Percentile, Queries};
+use super::{Buckets, Fairness, Figures, Latency, Layout, Percentile, Queries};
 use record::format::{Status, TrialRecord, point_text};
+use record::metric::fairness;
 
 /// sysbench's default percentile, which a record of enough transactions holds.
 const PERCENT: f64 = 95.0;
@@ -85,13 +86,24 @@ fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
             sum_ms: avg_ms.map(|ms| ms * ended as f64),
         },
         percentiles: vec![percentile],
-        fairness: None,
+        fairness: fairness_of(trial),
         unfinished: None,
         skipped: count("transactions.skipped"),
         left_waiting: 0,
         partial: None,
         wrong: None,
     }
+}
+
+/// How evenly the clients were served, where the record has it.
+fn fairness_of(trial: &TrialRecord) -> Option<Fairness> {
+    let metric = |name: &str| trial.metrics.get(name).copied();
+    Some(Fairness {
+        events_mean: metric(fairness::EVENTS_AVG)?,
+        events_deviation: metric(fairness::EVENTS_STDDEV)?,
+        busy_s_mean: metric(fairness::BUSY_S_AVG)?,
+        busy_s_deviation: metric(fairness::BUSY_S_STDDEV)?,
+    })
 }
 
 #[cfg(test)]
@@ -106,9 +118,35 @@ mod tests {
         trial.metrics.extend([("tps", 10.0), ("transactions.committed", 600.0), ("drain_s", 15.0)].map(put));
         let figures = figures(&trial, 60.0);
         assert_eq!((figures.transactions, figures.interval_s, figures.total_s), (600, 60.0, 75.0));
+        assert_eq!(figures.fairness, None, "no counts by client are stored");
         for layout in [Layout::Modern, Layout::Classic] {
             let block = layout.block(&figures);
             assert!(block.contains("600    (10.00 per sec.)"), "{block}");
         }
+    }
+
+    #[test]
+    fn the_fastest_transaction_and_each_clients_share_are_those_of_the_record() {
+        let mut trial = stored_run(&Story::default()).trials.remove(0);
+        let stored = [
+            ("latency_ms_min", 14.91),
+            ("queries.read", 471_772.0),
+            ("queries.write", 168_490.0),
+            ("queries.other", 67_396.0),
+            (fairness::EVENTS_AVG, 8424.5),
+            (fairness::EVENTS_STDDEV, 22.07),
+            (fairness::BUSY_S_AVG, 299.7557),
+            (fairness::BUSY_S_STDDEV, 0.01),
+        ];
+        trial.metrics.extend(stored.map(|(name, value)| (name.to_owned(), value)));
+        let block = Layout::Classic.block(&figures(&trial, 300.0));
+        for line in [
+            "         min:                                 14.91ms",
+            "    events (avg/stddev):           8424.5000/22.07",
+            "    execution time (avg/stddev):   299.7557/0.01",
+        ] {
+            assert!(block.lines().any(|shown| shown == line), "{line}: {block}");
+        }
+        assert!(!block.contains("not stored"), "{block}");
     }
 }

@@ -145,17 +145,19 @@ impl Waiting {
     fn begin(monitor: Option<&Monitor>) -> Result<Waiting> {
         let monitor = monitor.context("nobody can ask this server beside its load")?.clone();
         match monitor.waits().context("this engine does not tell what its clients wait for")? {
-            Waits::Summed(ask) => {
-                let before = monitor.ask_for(ask)?;
-                Ok(Waiting::Summed { monitor, ask, before })
-            }
-            Waits::Sampled(ask) => {
-                let stop = Arc::new(AtomicBool::new(false));
-                let ended = Arc::clone(&stop);
-                let thread = std::thread::spawn(move || sample(&ended, || monitor.ask_for(ask)));
-                Ok(Waiting::Sampled { stop, thread })
-            }
+            Waits::Summed { ask, or } => match monitor.ask_for(ask) {
+                Ok(before) => Ok(Waiting::Summed { monitor, ask, before }),
+                Err(_) => Ok(Waiting::sampled(monitor, or)),
+            },
+            Waits::Sampled(ask) => Ok(Waiting::sampled(monitor, ask)),
         }
+    }
+
+    fn sampled(monitor: Monitor, ask: fn(&mut driver::Admin) -> Result<Vec<String>>) -> Waiting {
+        let stop = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || sample(&ended, || monitor.ask_for(ask)));
+        Waiting::Sampled { stop, thread }
     }
 
     fn end(self) -> Result<Waited> {
