@@ -15,6 +15,9 @@ pub const STEPS: &[&str] = &[include_str!("schema-1.sql")];
 
 /// Distinguishes dbduel's locks from those of others in the same database.
 const LOCK_CLASS: i32 = 0x6462_6475;
+const SCHEMA_IS_THERE: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = $1)";
+const TABLE_IS_THERE: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class JOIN pg_catalog.pg_namespace AS schema \
+                              ON schema.oid = relnamespace WHERE nspname = $1 AND relname = 'format')";
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 
 /// All statements that make a store, for a role that may run them.
@@ -33,15 +36,18 @@ fn version_sql(version: usize) -> String {
 
 /// The version of the store in this schema; 0 where there is none.
 fn version(admin: &mut Admin, url: &StoreUrl) -> Result<usize> {
-    let table = format!("{}.format", url.quoted_schema());
-    let there = admin.fetch("SELECT to_regclass($1) IS NOT NULL", &[Value::Text(table.as_bytes())])?;
-    if there.text(0, 0) != b"t" {
+    if !is_there(admin, TABLE_IS_THERE, url)? {
         return Ok(0);
     }
     let version = admin.value("SELECT version FROM format")?;
     version
         .and_then(|text| text.parse().ok())
         .with_context(|| format!("{url} has no version: it is no store of dbduel"))
+}
+
+/// Asks the catalogue itself: `to_regclass` may answer from a cache that is older than a lock that was waited for.
+fn is_there(admin: &mut Admin, sql: &str, url: &StoreUrl) -> Result<bool> {
+    Ok(admin.fetch(sql, &[Value::Text(url.schema().as_bytes())])?.text(0, 0) == b"t")
 }
 
 /// Refuses what cannot be read as it is; whether steps are missing, or nothing is there at all.
@@ -96,9 +102,7 @@ fn take_missing(admin: &mut Admin, url: &StoreUrl, steps: &[&str], note: &dyn Fn
     match found {
         0 => {
             note(&format!("making the tables of a store in schema `{}` of {url}", url.schema()));
-            let there = admin
-                .fetch("SELECT to_regnamespace($1) IS NOT NULL", &[Value::Text(url.quoted_schema().as_bytes())])?;
-            if there.text(0, 0) != b"t" {
+            if !is_there(admin, SCHEMA_IS_THERE, url)? {
                 admin.run(&format!("CREATE SCHEMA {}", url.quoted_schema()))?;
             }
         }
