@@ -320,7 +320,7 @@ mod tests {
     use crate::testing::known;
 
     const FILE: &str = "contender = [{ target = \"mysql://u@db1/a\" }, { target = \"postgres://u@db1/b\" }]\n\
-        workload = \"oltp_point_select\"\nsweep.clients = [2, 16]\n";
+        workload = \"oltp_read_write\"\nsweep.clients = [2, 16]\n";
 
     fn read(table: &str) -> Result<Experiment, String> {
         let read = Experiment::parse(&format!("{FILE}{table}"), "a.toml", &known(), &Overrides::default());
@@ -374,7 +374,7 @@ mod tests {
     #[test]
     fn an_engine_in_the_client_and_a_pass_have_no_workers() {
         let text = "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }]\n\
-            workload = \"oltp_point_select\"\n[cluster]\nlauncher = \"local\"\n";
+            workload = \"oltp_read_write\"\n[cluster]\nlauncher = \"local\"\n";
         let mistakes = Experiment::parse(text, "a.toml", &known(), &Overrides::default()).unwrap_err().to_string();
         assert!(mistakes.contains("the engine of contender `a` runs in the client"), "{mistakes}");
     }
