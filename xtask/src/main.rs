@@ -15,6 +15,7 @@ mod client_cost;
 mod client_programs;
 mod conform;
 mod conform_bisect;
+mod conform_cluster;
 mod conform_history;
 mod conform_lua;
 mod conform_pgbench;
@@ -69,6 +70,8 @@ enum Task {
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
     /// Compare our language of scripts, builtin scripts included, with the real pgbench
     ConformPgbench(conform_pgbench::ConformPgbench),
+    /// Run workers below a real Slurm cluster and over ssh between network namespaces, and kill what can be killed
+    ConformCluster(conform_cluster::ConformCluster),
     /// Compare the changes that `history` finds in series of ratios with those of Apache Otava
     ConformHistory(conform_history::ConformHistory),
     /// Plant a slow build among sixteen, and have `dbduel history bisect` name it
@@ -144,6 +147,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformPgbench(options) => conform_pgbench::run(&options, root),
         Task::ConformHistory(options) => conform_history::run(&options),
         Task::ConformBisect(options) => conform_bisect::run(&options, root),
+        Task::ConformCluster(options) => conform_cluster::run(&options, root),
         Task::ConformRecovery(options) => conform_recovery::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),

@@ -17,10 +17,10 @@ use serde_json::Value;
 const WHOLE_RUNS: &str = "whole_runs";
 
 /// Begun before all others, the longest first, so that none of them is left for the end.
-const LONG: [&str; 2] = [WHOLE_RUNS, "browser"];
+const LONG: [&str; 5] = [WHOLE_RUNS, "browser", "every_workload", "keeper", "measured_loop"];
 
-/// Others would disturb the disk that it needs.
-const ALONE: &str = "gate";
+/// Run behind all others: the first needs the disk for itself, and the rest computes only, so that it does not disturb it.
+const LAST: [&str; 4] = ["gate", "stats", "analysis", "parsers"];
 
 /// Under way at a time. More would make tests wait for one another on a host of two cores.
 const AT_A_TIME: usize = 2;
@@ -29,17 +29,25 @@ const AT_A_TIME: usize = 2;
 const SECOND_RUNS_MAX: usize = 2;
 
 pub fn run(root: &Path) -> Result<()> {
-    let mut programs = build(root)?;
-    programs.push(Program::of_the_documentation(root));
-    programs.sort_by_key(|program| LONG.iter().position(|long| *long == program.name).unwrap_or(LONG.len()));
-    let (alone, beside): (Vec<_>, Vec<_>) = programs.into_iter().partition(|program| program.name == ALONE);
-    ensure!(!alone.is_empty(), "no test program has the name `{ALONE}`");
-    let mut ended = run_all(&beside, AT_A_TIME)?;
-    ended.extend(run_all(&alone, 1)?);
+    let (mut last, mut first): (Vec<_>, Vec<_>) =
+        build(root)?.into_iter().partition(|program| LAST.contains(&program.name.as_str()));
+    first.sort_by_key(|program| place(&LONG, program));
+    last.sort_by_key(|program| place(&LAST, program));
+    for name in LONG.iter().chain(&LAST) {
+        let is_there = first.iter().chain(&last).any(|program| program.name == *name);
+        ensure!(is_there, "no test program has the name `{name}`");
+    }
+    let mut ended = run_all(&first, AT_A_TIME)?;
+    ended.extend(run_all(&last, AT_A_TIME)?);
     second_run(&ended)
 }
 
-/// A test program, or cargo in its place, with the folder that its tests expect to stand in.
+/// Where a program stands in a list; behind it those that it does not name.
+fn place(list: &[&str], program: &Program) -> usize {
+    list.iter().position(|name| *name == program.name).unwrap_or(list.len())
+}
+
+/// A test program with the folder that its tests expect to stand in.
 struct Program {
     name: String,
     command: Vec<String>,
@@ -84,11 +92,6 @@ impl Program {
             command: vec![program.to_owned()],
             folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
         })
-    }
-
-    fn of_the_documentation(root: &Path) -> Program {
-        let command = ["cargo", "test", "--workspace", "--doc", "--"].map(str::to_owned).to_vec();
-        Program { name: "documentation".to_owned(), command, folder: root.to_owned() }
     }
 
     /// Prints the output when it is whole, because other programs print too.

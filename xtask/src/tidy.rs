@@ -61,6 +61,7 @@ pub fn tidy(root: &Path) -> Result<()> {
     violations.extend(built_twice(root)?);
     violations.extend(registry_names(root)?);
     violations.extend(private_words(root)?);
+    violations.extend(code_in_comments(root)?);
     if violations.is_empty() {
         return Ok(());
     }
@@ -178,6 +179,31 @@ fn private_words(root: &Path) -> Result<Vec<String>> {
     Ok(violations)
 }
 
+/// Code in documentation comments, which would be tests that never run: `doctest` is off, since there was none.
+fn code_in_comments(root: &Path) -> Result<Vec<String>> {
+    let mut violations = Vec::new();
+    for file in tracked_files(root)?.iter().filter(|file| file.extension().is_some_and(|ending| ending == "rs")) {
+        let Ok(text) = fs::read_to_string(root.join(file)) else { continue };
+        let lines = code_blocks(&text).into_iter();
+        violations.extend(lines.map(|line| format!("{}:{line}: code in a comment; make it a test", file.display())));
+    }
+    Ok(violations)
+}
+
+/// Lines that begin a block of code in a documentation comment, unless it is marked as `text`.
+fn code_blocks(text: &str) -> Vec<usize> {
+    let mut is_inside = false;
+    let mut begins = |line: &str| {
+        let comment = line.trim_start().strip_prefix("///").or_else(|| line.trim_start().strip_prefix("//!"));
+        let mark = comment.and_then(|comment| comment.trim().strip_prefix("```")).filter(|mark| !mark.contains('`'));
+        mark.is_some_and(|mark| {
+            is_inside = !is_inside;
+            is_inside && mark != "text"
+        })
+    };
+    text.lines().enumerate().filter(|(_, line)| begins(line)).map(|(number, _)| number + 1).collect()
+}
+
 fn holds_word(line: &str, word: &str) -> bool {
     let line = line.to_ascii_lowercase();
     line.match_indices(word).any(|(at, _)| {
@@ -220,6 +246,13 @@ mod tests {
     fn a_private_word_is_found_whole_and_in_any_case() {
         assert!(holds_word("Nobody competes", "nobody") && holds_word("it was told apart.", "told apart"));
         assert!(!holds_word("a sitting_2 and twinset", "sitting") && !holds_word("twinset", "twin"));
+    }
+
+    #[test]
+    fn code_in_a_comment_is_found_and_a_drawing_is_none() {
+        let drawing = "//! ```text\n//! | a |\n//! ```\n/// ```B` is slower``\n";
+        assert_eq!(code_blocks(drawing), Vec::<usize>::new());
+        assert_eq!(code_blocks(&format!("{drawing}    /// ```\n    /// f();\n    /// ```\n/// ```rust\n")), [5, 8]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 
@@ -14,6 +15,7 @@ use experiment::plan::{data_directory_bytes, heaviest_point};
 use experiment::{Contender, Error, Experiment, Known, Origin, Overrides, RATE, WorkloadChoice, resolve};
 use record::format::Point;
 use record::format::tuning::{CandidateRecord, GivenRecord, RaceRecord, RefusedRecord, SearchRecord};
+use record::setting_value::plain;
 use trial::host;
 
 /// What the candidate is called that meets the incumbent again.
@@ -85,6 +87,20 @@ impl Draft {
         Ok(Draft { file: file.to_owned(), source, overrides, record, search_text, experiment })
     }
 
+    /// One that was begun before: nothing is drawn or decided again.
+    pub fn stored(
+        file: PathBuf,
+        source: String,
+        given: &GivenRecord,
+        record: SearchRecord,
+        search_text: String,
+        known: &Known,
+    ) -> Result<Draft> {
+        let overrides = overrides(given);
+        let experiment = Experiment::parse(&source, "given.toml", known, &overrides)?;
+        Ok(Draft { file, source, overrides, record, search_text, experiment })
+    }
+
     pub fn incumbent(&self) -> &Contender {
         &self.experiment.contenders[0]
     }
@@ -113,9 +129,22 @@ impl Draft {
     }
 }
 
-/// A setting's name as all engines read it.
-fn plain(name: &str) -> String {
-    name.replace('-', "_").to_ascii_lowercase()
+fn overrides(given: &GivenRecord) -> Overrides {
+    Overrides {
+        preset: given.preset.clone(),
+        budget: given.budget_s.map(Duration::from_secs_f64),
+        blocks: given.blocks,
+        seed: given.seed,
+        set: given.set.clone(),
+        accept_noisy: given.accept_noisy,
+        contrast: given.contrast,
+        diagnose: given.diagnose,
+        labels: Default::default(),
+        twins: false,
+        fallback_name: Some(given.name.clone()),
+        files: None,
+        leaves_recovery: true,
+    }
 }
 
 /// The flags of the command line, kept for a resumed search.

@@ -4,8 +4,10 @@
 //! and `campaign` runs a search.
 
 pub mod advice;
+pub mod check_tables;
 pub mod draft;
 pub mod file;
+pub mod json;
 mod search_space;
 pub mod text;
 pub mod try_values;

@@ -325,7 +325,7 @@ mod tests {
     #[test]
     fn a_server_that_does_not_come_back_is_damage_and_another_failure_is_none() {
         let failed = |step: &str| {
-            let failure = Some(Failure { step: step.to_owned(), message: "no".to_owned() });
+            let failure = Some(Failure { step: step.to_owned(), message: "no".to_owned(), ..Failure::default() });
             TrialRecord { status: Status::Failed, failure, metrics: Default::default(), ..trial(CrashKind::Kill, &[]) }
         };
         let gone = judged("D3", &[trial(CrashKind::Kill, &[]), failed("restart")]);

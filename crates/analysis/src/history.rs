@@ -10,7 +10,7 @@ use serde::Serialize;
 use stats::{ChangePointRules, change_points};
 
 use crate::{Conclusions, Verdict};
-use record::format::{MethodRecord, PlanRecord, RunRecord, WorkloadRecord, point_text};
+use record::format::{ClusterRecord, MethodRecord, PlanRecord, RunRecord, WorkloadRecord, point_text};
 
 /// One stored run, judged.
 #[derive(Clone, Copy)]
@@ -161,6 +161,7 @@ fn of_method(method: &MethodRecord) -> BTreeMap<String, String> {
         ("transport", method.transport.clone()),
         ("arrangement", method.arrangement().unwrap_or_default().to_owned()),
         ("client cores", method.client_cores.clone().unwrap_or_default()),
+        ("workers", method.cluster.as_ref().map(ClusterRecord::text).unwrap_or_default()),
     ];
     of.map(|(what, value)| (what.to_owned(), value)).into()
 }

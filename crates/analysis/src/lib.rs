@@ -36,6 +36,7 @@ mod steady_state;
 pub mod timeline;
 mod transaction_kinds;
 mod variation;
+pub mod workers;
 
 use std::collections::BTreeMap;
 
@@ -605,7 +606,9 @@ fn workload_decided(
 pub fn given_up(trials: &[TrialRecord]) -> Vec<DecisionRecord> {
     let mut in_a_row: BTreeMap<(&str, &str, &Point), usize> = BTreeMap::new();
     let mut given_up = Vec::new();
-    for trial in trials.iter().filter(|trial| !trial.purpose.is_probe()) {
+    // A worker of the load that was lost is no contender's failure.
+    let of_worker = |trial: &TrialRecord| trial.failure.as_ref().is_some_and(|failure| failure.worker.is_some());
+    for trial in trials.iter().filter(|trial| !trial.purpose.is_probe() && !of_worker(trial)) {
         let failures = in_a_row.entry((&trial.workload, &trial.contender, &trial.point)).or_default();
         *failures = if trial.status == Status::Failed { *failures + 1 } else { 0 };
         if *failures == FAILURES_UNTIL_GIVEN_UP {

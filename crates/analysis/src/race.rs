@@ -308,8 +308,11 @@ mod tests {
         let search = search(4);
         let mut trials = block(1, &[("c1", 1100.0), ("c2", 1100.0), ("c3", 1100.0), ("c4", 1100.0)]);
         trials[1].status = Status::Failed;
-        trials[1].failure =
-            Some(record::format::Failure { step: "check".into(), message: "the data are wrong".into() });
+        trials[1].failure = Some(record::format::Failure {
+            step: "check".into(),
+            message: "the data are wrong".into(),
+            ..record::format::Failure::default()
+        });
         trials[2].steps[0].1 = 220.0;
         // The wall clock was set by an hour while the last one ran.
         trials[4].finished_at = "2031-05-04T11:15:30Z".into();

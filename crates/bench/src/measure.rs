@@ -256,6 +256,7 @@ fn options(job: &Job, input_seed: u64) -> LoadOptions {
     let request = &job.request;
     let client_cpus = host::client_cpus();
     LoadOptions {
+        share: None,
         clients: request.clients,
         elsewhere: request.further.iter().map(TargetUrl::endpoint).collect(),
         workers: request.workers.unwrap_or(client_cpus.workers),

@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 
 use super::budget::Budget;
 use super::{ActiveRun, repeats, warm_up};
@@ -214,7 +214,7 @@ impl<'a> Schedule<'a> {
             let planned = going.iter().find(|planned| planned.trial == record.trial);
             progress.trial_done(planned.expect("a record is of a trial that was asked for"), Some(&record));
             trials.push(record);
-            Ok(())
+            refuse_lost_workers(trials)
         };
         (run_trials)(&going, Duration::from_secs_f64(warmup_s), progress, &mut keep)
     }
@@ -224,6 +224,20 @@ impl<'a> Schedule<'a> {
             (&point.workload, &point.contender, &point.point) == (&planned.workload, &planned.contender, &planned.point)
         })
     }
+}
+
+/// Failures of workers in a row after which no more are launched.
+const LOST_WORKERS_MAX: usize = 3;
+
+/// A worker that is lost is no contender's failure, and one after the other is no accident.
+fn refuse_lost_workers(trials: &[TrialRecord]) -> Result<()> {
+    let of_worker = |trial: &&TrialRecord| trial.failure.as_ref().is_some_and(|failure| failure.worker.is_some());
+    let lost: Vec<&TrialRecord> = trials.iter().rev().take_while(of_worker).collect();
+    let Some(failure) = lost.first().and_then(|last| last.failure.as_ref()) else { return Ok(()) };
+    if lost.len() < LOST_WORKERS_MAX {
+        return Ok(());
+    }
+    bail!("{LOST_WORKERS_MAX} trials in a row failed by a worker of the load; the last one: {}", failure.message)
 }
 
 fn is_done(trial: u32, trials: &[TrialRecord]) -> bool {

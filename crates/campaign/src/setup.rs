@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow};
+use cluster::Coordinator;
 use driver::Dialect;
 use load::{Checksum, NamedStatement, Workload};
 
@@ -25,8 +26,8 @@ use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, Purpose, 
 use trial::dataset::Dataset;
 use trial::network_path::Way;
 use trial::{
-    Conditions, DataFolder, Environment, Interrupted, Interval, Rehearsed, RunningServer, Trial, null_server, rehearse,
-    target_tables,
+    Conditions, DataFolder, Environment, Generator, Interrupted, Interval, Rehearsed, RunningServer, ThisProcess,
+    Trial, null_server, rehearse, target_tables,
 };
 
 pub struct Setup<'a> {
@@ -40,6 +41,8 @@ pub struct Setup<'a> {
     checks: Vec<CheckRecord>,
     /// Values that trials have to keep, of each contender and dataset.
     loaded: Vec<Loaded>,
+    /// Of workers that make the load; none where this process does.
+    coordinator: Option<Coordinator>,
 }
 
 /// What queries brought on loaded tables.
@@ -119,6 +122,12 @@ impl<'a> Setup<'a> {
         progress: &Progress,
     ) -> Result<(Setup<'a>, Vec<(String, Error)>)> {
         let datasets = fillings(experiment)?;
+        let coordinator = Coordinator::new(experiment, &experiment.name);
+        if let Some(coordinator) = &coordinator {
+            progress.status("launch", "workers of the load");
+            let who = coordinator.launch(interrupted, &|line| progress.print(line))?;
+            who.lines().for_each(|line| progress.print(line));
+        }
         let mut setup = Setup {
             experiment,
             contenders: Vec::new(),
@@ -128,6 +137,7 @@ impl<'a> Setup<'a> {
             interrupted,
             checks: Vec::new(),
             loaded: Vec::new(),
+            coordinator,
         };
         let mut absent = Vec::new();
         let mut here = Vec::new();
@@ -362,6 +372,7 @@ impl<'a> Setup<'a> {
             data_seed: choice.data_seed,
             loaded: self.loaded(&planned.contender, &self.datasets[at]),
             client_cpus,
+            generator: self.coordinator.as_ref().map_or(&ThisProcess, |coordinator| coordinator as &dyn Generator),
             meeting: None,
             folder,
             interrupted: self.interrupted,
@@ -390,6 +401,10 @@ impl<'a> Setup<'a> {
     /// The generator against a server that does nothing, for every protocol of the plan. An embedded engine has
     /// no protocol, and runs on the clients' own threads.
     pub fn measure_nothing(&self, null_load: NullLoad, cache: &Cache, progress: &Progress) -> Result<Vec<CheckRecord>> {
+        if let Some(coordinator) = &self.coordinator {
+            self.measure_workers(coordinator, progress)?;
+            return Ok(Vec::new());
+        }
         let work = cache.work()?;
         let mut seen = Vec::new();
         for one_pass in [false, true] {
@@ -426,9 +441,24 @@ impl<'a> Setup<'a> {
         Ok(seen)
     }
 
-    /// What the ways to the servers can carry, each once.
+    /// What each worker can send at most, for every protocol of the plan.
+    fn measure_workers(&self, coordinator: &Coordinator, progress: &Progress) -> Result<()> {
+        let clients = self.experiment.clients_max();
+        for dialect in Dialect::ALL.into_iter().filter(|dialect| !dialect.is_embedded()) {
+            if self.contenders.iter().any(|prepared| prepared.server.dialect() == dialect) {
+                progress.status("check", "workers against the null server");
+                coordinator.measure_ceilings(dialect, &self.placement.client(), clients)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the ways to the servers can carry, each once. The way of workers on other hosts is not ours.
     pub fn measure_paths(&self, progress: &Progress) -> Result<Vec<CheckRecord>> {
         let mut seen: Vec<CheckRecord> = Vec::new();
+        if self.coordinator.is_some() {
+            return Ok(seen);
+        }
         for way in self.contenders.iter().filter_map(|prepared| self.way_to(prepared)) {
             if !seen.iter().any(|path| path.subject == way.name()) {
                 progress.status("check", &format!("capacity of the connection ({})", way.name()));

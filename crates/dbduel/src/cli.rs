@@ -7,7 +7,7 @@ pub mod hide_password;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
@@ -27,7 +27,7 @@ Exit status:
     4  a contender did not start or has no trial that succeeded, a point was given up, a server was
        gone at the end, bench got wrong answers, or something needed is not there
     5  check: the data are not as they should be; verify: something differs; selftest: a target was
-       missed
+       missed; push, pull: a run is another than the one that is stored
   130  interrupted; what was measured is kept, `--resume` goes on";
 
 /// Which of these database servers is faster for this work, by how much, and how sure are we?
@@ -59,6 +59,8 @@ pub enum Command {
     History(HistoryArgs),
     /// Show stored and running experiments as web pages on this host, read-only
     Serve(ServeArgs),
+    /// Check the workers of an experiment with [cluster]
+    Cluster(ClusterArgs),
     /// Make and fill a workload's tables on a running server
     Prepare(WordsArgs),
     /// Run a workload against a running server and report; takes sysbench's command lines too
@@ -71,6 +73,12 @@ pub enum Command {
     Cleanup(WordsArgs),
     /// List engines, workloads, observers, report formats and stored runs
     List(ListArgs),
+    /// Copy stored runs into a team's store in PostgreSQL
+    Push(PushArgs),
+    /// Copy a run out of a team's store into a folder of its own
+    Pull(PullArgs),
+    /// List stored runs: those of a folder, or those of a team's store
+    Runs(RunsArgs),
     /// Print this host's hardware and system, as reports have it
     Host(HostArgs),
     /// Provision servers ahead of time
@@ -169,6 +177,10 @@ pub struct RunArgs {
     /// when that is not decided, for use in CI
     #[arg(long)]
     pub gate: bool,
+    /// Copy every finished trial into this team's store, postgres://user@host/database [default: DBDUEL_STORE, else
+    /// none]; the run never waits for it
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
     /// Print the whole text report instead of its first screen; report.txt always has all of it
     #[arg(long)]
     pub full: bool,
@@ -181,6 +193,22 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// Those of a run that another command makes.
+    pub fn of(runs: &Path, method: &MethodArgs) -> RunArgs {
+        RunArgs {
+            file: None,
+            runs: runs.to_owned(),
+            resume: None,
+            method: method.clone(),
+            label: Vec::new(),
+            gate: false,
+            store: None,
+            full: false,
+            json: false,
+            twins: false,
+        }
+    }
+
     pub fn request(&self) -> campaign::Request {
         let RunArgs { file, runs, resume, .. } = self;
         campaign::Request {
@@ -203,7 +231,7 @@ impl RunArgs {
 const AA_BLOCKS_HELP: &str = "Run this many blocks [default: 20]; of fewer than 8 no result is kept";
 
 /// An A/A test: its flags are those of `run` that apply to it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct AaArgs {
     /// Take the first contender, the workloads, the sweep and the method from this TOML file
     #[arg(value_name = "FILE", required_unless_present = "resume")]
@@ -346,6 +374,57 @@ impl MethodArgs {
     }
 }
 
+/// Where a command finds the runs that it reads.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// Find runs in this team's store, by name, id, experiment or `last`, instead of in a folder:
+    /// postgres://user@host/database
+    #[arg(long, value_name = "URL", conflicts_with = "runs")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct PushArgs {
+    /// Copy these runs: folders, names under --runs, or `last`
+    #[arg(value_name = "RUN", required = true)]
+    pub run: Vec<String>,
+    /// Find runs by name under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Copy them into this store, postgres://user@host/database[?schema=dbduel&sslmode=require&password_file=/PATH]
+    /// [default: DBDUEL_STORE]; the password may also stand in DBDUEL_STORE_PASSWORD
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct PullArgs {
+    /// Copy this run: its name, its id, its experiment where only one run has it, or `last`
+    #[arg(value_name = "RUN")]
+    pub stored: String,
+    /// Copy it into a folder of its name under this one
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Copy it out of this store, postgres://user@host/database [default: DBDUEL_STORE]
+    #[arg(long, value_name = "URL")]
+    pub store: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    /// List the runs under this folder
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
+    /// Print the SQL that makes the tables of the store, for a role that may; connect to no server
+    #[arg(long, requires = "store", conflicts_with = "json")]
+    pub schema_sql: bool,
+    /// Print the list as JSON instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Args)]
 pub struct ServeArgs {
     /// Listen on this loopback address; port 0 takes any free one
@@ -354,6 +433,8 @@ pub struct ServeArgs {
     /// Show the runs of this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 #[derive(Debug, Args)]
@@ -364,6 +445,8 @@ pub struct ReportArgs {
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
     /// Print it in this format; `dbduel list reports` lists all
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
@@ -403,7 +486,29 @@ pub struct CompareArgs {
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
     #[command(flatten)]
+    pub store: StoreArgs,
+    #[command(flatten)]
     pub table: TableArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ClusterArgs {
+    #[command(subcommand)]
+    pub action: ClusterAction,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ClusterAction {
+    /// Start the workers, read their clocks, measure what each can send at most against a server that does nothing,
+    /// and end them; reaches no server of the experiment
+    Check(ClusterCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ClusterCheckArgs {
+    /// Experiment file
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -635,6 +740,8 @@ pub struct VerifyArgs {
     /// Find runs by name under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 #[derive(Debug, Args)]

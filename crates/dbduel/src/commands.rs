@@ -5,17 +5,25 @@
 
 mod aa;
 mod advise;
+mod cluster;
 mod compare;
+mod follower;
 mod history;
 mod init;
 mod lists;
+mod mirror;
 mod run;
 mod selftest;
 mod serve;
 pub mod shell;
+mod stored;
 mod try_out;
 mod tune;
 mod verify;
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 
@@ -29,9 +37,8 @@ use crate::cli::{Cli, Command, PlanArgs, ReportArgs, Rows, exit};
 use crate::shipped;
 use bench::command_line::Verb;
 use experiment::{DEFAULT_EXPERIMENT, Experiment};
-use record::RunDir;
 use record::shell::shell_word;
-use report::{self, Report};
+use report::Evidence;
 
 /// Does what the command line asks and gives the exit status.
 pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
@@ -50,6 +57,9 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Check(args) => bench::command(Verb::Check, &args.words),
         Command::Cleanup(args) => bench::command(Verb::Cleanup, &args.words),
         Command::List(args) => lists::list(args),
+        Command::Push(args) => stored::push(args),
+        Command::Pull(args) => stored::pull(args),
+        Command::Runs(args) => stored::runs(args),
         Command::Host(args) => lists::host(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),
@@ -57,6 +67,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Init(args) => init::init(args),
         Command::Schema => schema(),
         Command::Completions(args) => shell::completions(args),
+        Command::Cluster(args) => cluster::cluster(args),
         Command::Man(args) => shell::man(args),
         Command::Verify(args) => verify::verify(args),
         Command::Selftest(args) => selftest::selftest(args),
@@ -77,20 +88,26 @@ fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
     if args.table.is_some() {
         return Err(Failure::usage(anyhow!("--table chooses the rows of --format parquet, not of `{}`", args.format)));
     }
-    let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::Stored.name());
+    let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::STORED.name());
     if !of_table && (!args.beside.is_empty() || table != Default::default()) {
         return Err(Failure::usage(anyhow!(
             "--beside, --relative, --verbose, --skip-count and --no-bars shape the table of --format sqlbench, not `{}`",
             args.format
         )));
     }
-    let run = RunDir::open(&args.runs, run)?;
+    let run = stored::open(&args.store, &args.runs, run)?;
     let color = args.out.is_none() && wants_color();
     let beside = args.beside.iter().map(|path| report::sqlbench::read_log(path)).collect::<Result<_>>()?;
     let printed = first_screen();
     let brief = args.out.is_none() && !args.full;
     let width = printed.width.filter(|_| args.out.is_none());
-    let text = report::write(&run, &args.format, &report::Options { color, brief, width, table, beside })?;
+    let mut evidence = Evidence::gather(&run)?;
+    if run.is_copy() {
+        // Its folder is gone when the report is read.
+        evidence.folder.clear();
+    }
+    let options = report::Options { color, brief, width, table, beside };
+    let text = report::write_evidence(&evidence, &args.format, &options)?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
         None => print_report(&text)?,
@@ -127,7 +144,7 @@ fn export(args: &ReportArgs, run: &str) -> Result<u8, Failure> {
             shell_word(run)
         )));
     }
-    let bytes = columnar::write(&RunDir::open(&args.runs, run)?, rows)?;
+    let bytes = columnar::write(&*stored::open(&args.store, &args.runs, run)?, rows)?;
     match &args.out {
         Some(path) => std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?,
         None => print_bytes(&bytes)?,
@@ -140,6 +157,14 @@ fn schema() -> Result<u8, Failure> {
     let schema = serde_json::to_string_pretty(&experiment::schema(&KNOWN)).context("cannot write the schema")?;
     print(&(schema + "\n"))?;
     Ok(exit::DONE)
+}
+
+/// Never over what is there: it may be a file that was edited.
+fn write_new(path: &Path, text: &str) -> Result<()> {
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    let refused = || format!("cannot write {}: name a file that is not there yet", path.display());
+    let mut file = opened.with_context(refused)?;
+    file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// What a terminal gets of a text report.
@@ -173,9 +198,30 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         print(&(json + "\n"))?;
     } else {
         print(&plan.text())?;
+        let binary = std::env::current_exe().context("cannot find this program")?;
+        let inside_a_step = std::env::var_os("SLURM_STEP_ID").is_some();
+        let lines = experiment::cluster::plan_lines(&experiment, &binary, inside_a_step);
+        if !lines.is_empty() {
+            print(&format!("\nworkers\n  {}\n", lines.join("\n  ")))?;
+        }
     }
     let preflight = Preflight::of(&experiment);
     preflight.unchecked.iter().for_each(|line| note(line));
     preflight.expect_nothing_refused()?;
     Ok(exit::DONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ladder.toml");
+        write_new(&path, "mine").unwrap();
+        let error = format!("{:#}", write_new(&path, "yours").unwrap_err());
+        assert!(error.contains("that is not there yet"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "mine");
+    }
 }

@@ -7,9 +7,6 @@
 //! ends (or until it is killed, which is what its test does). The line may hold a password, made
 //! for this start, so it goes to the reader of the pipe and nowhere else.
 
-mod check_tables;
-mod selfcheck;
-
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::Read;
@@ -18,11 +15,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use driver::Endpoint;
 
-use engine::{Cache, Resolved, ScratchServer, Server, provision};
-
-use self::selfcheck::selfcheck;
 use crate::KNOWN;
+use advisor::check_tables;
 use engine::request::{Origin, Transport, VersionRequest};
+use engine::{Cache, Resolved, ScratchServer, Server, provision, selfcheck};
 
 pub const SUBCOMMAND: &str = "__engines";
 
@@ -62,7 +58,7 @@ fn check(names: &[&str], fetch: bool) -> Result<()> {
     let names = if names.is_empty() { &[""] } else { names };
     let mut failed = 0;
     for name in names {
-        for checked in selfcheck(name, fetch, &cache, &|line| eprintln!("{line}")) {
+        for checked in selfcheck(KNOWN.engines, name, fetch, &cache, &|line| eprintln!("{line}")) {
             let who = format!("{} {} ({})", checked.kind, checked.version, checked.source);
             match checked.outcome {
                 Ok(Some(secs)) => println!("ok       {who}: {secs:.1} s"),
@@ -83,9 +79,9 @@ fn check(names: &[&str], fetch: bool) -> Result<()> {
 fn check_settings(names: &[&str], fetch: bool) -> Result<()> {
     let cache = Cache::open()?;
     let (mut refused, mut servers) = (0, 0);
-    for checked in
-        check_tables::check_settings(names.first().unwrap_or(&""), fetch, &cache, &|line| eprintln!("{line}"))
-    {
+    for checked in check_tables::check_settings(KNOWN.engines, names.first().unwrap_or(&""), fetch, &cache, &|line| {
+        eprintln!("{line}")
+    }) {
         if checked.lines.is_empty() {
             println!("skipped  {}: not here; fetch it with --fetch", checked.server);
             continue;

@@ -1,8 +1,9 @@
 //! dbduel: which of these database servers is faster for this work, by how much, and how sure are we?
 //!
 //! `main` reads the command line, lets `commands.rs` do the work, and turns failures into messages
-//! and exit statuses. Nothing else happens here, but for the four hidden roles this program plays for
-//! itself: the keeper of a server, the way into an image's root, the load on an embedded engine that is to be killed, and the hand of the tests.
+//! and exit statuses. Nothing else happens here, but for the five hidden roles this program plays for
+//! itself: the keeper of a server, the way into an image's root, a worker of a load, the load on an embedded engine that is
+//! to be killed, and the hand of the tests.
 
 mod cli;
 mod commands;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         // Before anything else: the keeper must be a process with one thread and no ambitions.
         Some(first) if first == engine::keeper::SUBCOMMAND => engine::keeper::keeper_main(args),
         Some(first) if first == engine::inside::SUBCOMMAND => engine::inside::inside_main(args),
+        Some(first) if first == "agent" => return cluster::agent_main(&args.collect::<Vec<OsString>>(), &KNOWN),
         Some(first) if first == trial::durability::SUBCOMMAND => return hidden::ledger(args),
         Some(first) if first == hidden::SUBCOMMAND => hidden::main(args.collect::<Vec<OsString>>()),
         _ => {}

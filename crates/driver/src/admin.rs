@@ -11,8 +11,8 @@ pub type RowSink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), Error> + 'a;
 
 pub struct Admin {
     connection: AnyConnection,
-    /// Statements of bulk loads by their text, so that a load in many parts prepares them once; few, because
-    /// their numbers of rows are powers of two.
+    /// Statements with parameters by their text, so that each is prepared once; few of bulk loads, because their
+    /// numbers of rows are powers of two.
     prepared: HashMap<String, Statement>,
 }
 
@@ -101,6 +101,19 @@ impl Admin {
         Ok(self.rows(sql)?.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
     }
 
+    /// Runs a statement with parameters, prepared once, and returns how many rows it changed.
+    pub fn execute(&mut self, sql: &str, parameters: &[Value<'_>]) -> Result<u64, Error> {
+        let statement = self.statement(sql)?;
+        complete(self.connection.execute(statement, parameters)).map(|answer| answer.affected)
+    }
+
+    /// The same for a statement that returns rows.
+    pub fn fetch(&mut self, sql: &str, parameters: &[Value<'_>]) -> Result<Rows, Error> {
+        let (statement, mut rows) = (self.statement(sql)?, Rows::default());
+        complete(self.connection.fetch(statement, parameters, &mut rows))?;
+        Ok(rows)
+    }
+
     /// Loads rows by the fastest way the server has, in transactions of its own.
     ///
     /// PostgreSQL gets COPY, the others multi-row INSERTs prepared once: LOAD DATA would keep the
@@ -163,11 +176,15 @@ impl Admin {
         let row = format!("({})", vec!["?"; columns.len()].join(","));
         let rows = vec![row; rows].join(",");
         let sql = format!("INSERT INTO {table} ({}) VALUES {rows}", columns.join(", "));
-        if let Some(statement) = self.prepared.get(&sql) {
+        self.statement(&sql)
+    }
+
+    fn statement(&mut self, sql: &str) -> Result<Statement, Error> {
+        if let Some(statement) = self.prepared.get(sql) {
             return Ok(*statement);
         }
-        let statement = self.connection.prepare(&sql)?;
-        self.prepared.insert(sql, statement);
+        let statement = self.connection.prepare(sql)?;
+        self.prepared.insert(sql.to_owned(), statement);
         Ok(statement)
     }
 }

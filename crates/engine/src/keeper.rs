@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::SECRET_VARIABLES;
 use crate::inside::Inside;
 use crate::network;
 
@@ -165,7 +166,10 @@ impl Kept {
         let (ours, theirs) = UnixStream::pair().context("cannot make a socket pair for the keeper")?;
         let mut command = Command::new(keeper);
         command.args(program.keeper_args()).stdin(Stdio::from(OwnedFd::from(theirs)));
-        command.stdout(Stdio::null()).stderr(Stdio::null()).env_remove("DBDUEL_PASSWORD");
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        for name in SECRET_VARIABLES {
+            command.env_remove(name);
+        }
         if let Some(environment) = &program.environment {
             command.env_clear().envs(environment.iter().cloned());
         }

@@ -32,6 +32,7 @@ mod provision;
 pub mod request;
 mod reserved;
 mod scratch_server;
+mod selfcheck;
 mod server;
 pub mod settings;
 mod snapshot;
@@ -39,6 +40,7 @@ mod storage;
 pub mod target_url;
 pub mod tunable;
 mod user_server;
+mod version_output;
 pub mod volume;
 pub mod waits;
 
@@ -56,7 +58,6 @@ use crate::request::{Archive, ImageSource, Origin, VersionRequest};
 use crate::tunable::Tuning;
 
 pub use build::build;
-use cache::Aside;
 pub use cache::{Cache, CacheEntry, WorkFolder, read_folder, remove_tree};
 pub use cost::Cost;
 pub use cpu_list::CpuList;
@@ -72,6 +73,7 @@ use provision::Knowledge;
 pub use provision::{Client, Layout, Package, find_on_path, sha256_of};
 pub use reserved::{Refusal, Reserved};
 pub use scratch_server::ScratchServer;
+pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions, server_environment};
 pub use settings::{Agreement, Effective, expect_known_settings, nearest_known, parse_quantity, parse_switch};
 pub use snapshot::{
@@ -79,7 +81,8 @@ pub use snapshot::{
     snapshot_key, sound_snapshot, template,
 };
 pub use storage::{mount_options, storage_of};
-pub use user_server::UserServer;
+pub use user_server::{SECRET_VARIABLES, STORE_PASSWORD_VARIABLE, STORE_VARIABLE, UserServer, password};
+pub use version_output::version_output;
 pub use volume::Volume;
 pub use waits::Waits;
 
@@ -851,20 +854,6 @@ impl fmt::Debug for Installation {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{} {} ({})", self.kind, self.version, self.source)
     }
-}
-
-/// What a server binary answers to `--version`.
-pub fn version_output(server: &Path, around: &Surroundings) -> Result<String> {
-    let aside = around.root.is_some().then(Aside::new).transpose()?;
-    let places: Vec<&Path> = aside.iter().map(Aside::path).collect();
-    let mut command = around.command(server, &places)?;
-    command.arg("--version");
-    let output = command.output().with_context(|| format!("cannot execute {}", server.display()))?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!("{} does not say its version: {}", server.display(), stderr.trim().trim_start_matches("error: "));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The lines of a log, from a byte position on, that most likely name the cause; three at most.

@@ -328,10 +328,10 @@ mod tests {
         let copy = |path: &str| fs::copy(path, libraries.join(Path::new(path).file_name().unwrap())).unwrap();
         let paths: Vec<&str> = listing.split_whitespace().filter(|word| word.starts_with('/')).collect();
         let launch = || launch_privately(&root, Path::new("usr/sbin/mysqld"), Path::new("usr/bin/mysqld"));
-        paths.iter().filter(|path| path.contains("ld-linux")).for_each(|path| drop(copy(path)));
+        paths.iter().filter(|path| path.contains("ld-linux")).for_each(|path| _ = copy(path));
         // This machine has it, and the loader would take it.
         assert!(launch().unwrap_err().to_string().contains("still lacks libc.so.6"));
-        paths.iter().for_each(|path| drop(copy(path)));
+        paths.iter().for_each(|path| _ = copy(path));
         launch().unwrap();
         let moved = base.path().join("moved");
         fs::rename(&root, &moved).unwrap();

@@ -13,6 +13,7 @@ use crate::settings::{parse_quantity, parse_size, parse_switch};
 use crate::tunable::{GIB, KIB, MIB, rounded_down};
 use crate::{Engine, version_numbers};
 use record::quantity::bytes_text;
+use record::setting_value::plain;
 
 /// What is kept free besides buffers and connections, in per cent of both.
 const SPARE_PERCENT: u64 = 15;
@@ -114,8 +115,7 @@ pub struct Given(BTreeMap<String, String>);
 
 impl Given {
     fn new(settings: &BTreeMap<String, String>) -> Given {
-        let plain = |(name, value): (&String, &String)| (name.replace('-', "_").to_ascii_lowercase(), value.clone());
-        Given(settings.iter().map(plain).collect())
+        Given(settings.iter().map(|(name, value)| (plain(name), value.clone())).collect())
     }
 
     pub fn text(&self, name: &str) -> Option<&str> {

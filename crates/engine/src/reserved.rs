@@ -4,6 +4,8 @@
 //! folder. The lists stand beside each engine; here is how a name and its value are compared with them, in every
 //! spelling that a server takes. Nothing here depends on an engine.
 
+use record::setting_value::plain;
+
 /// Why a setting cannot stand in a file, and what to do instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
@@ -44,7 +46,7 @@ impl Reserved {
 
     /// The name as the server reads it: whole, and without each prefix that may stand before it.
     fn spellings(&self, name: &str) -> Vec<String> {
-        let mut spellings = vec![name.replace('-', "_").to_ascii_lowercase()];
+        let mut spellings = vec![plain(name)];
         let mut at = 0;
         while let Some(spelling) = spellings.get(at).cloned() {
             let shorter = self.prefixes.iter().filter_map(|prefix| spelling.strip_prefix(prefix));

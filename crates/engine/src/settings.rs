@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 
-pub use record::setting_value::{parse_quantity, parse_size, parse_switch, unit_size};
+pub use record::setting_value::{parse_quantity, parse_size, parse_switch, plain, unit_size};
 
 use super::cache::Aside;
 use super::tunable::other_names;
@@ -73,7 +73,6 @@ pub fn nearest_known<'a>(
     asked: &'a BTreeMap<String, String>,
     effective: &'a BTreeMap<String, String>,
 ) -> Vec<(&'a str, Option<&'a str>)> {
-    let plain = |name: &str| name.replace('-', "_").to_ascii_lowercase();
     let is_known = |name: &str| effective.keys().any(|known| plain(known) == plain(name));
     let renamed = |name: &str| other_names(engine, name).into_iter().find_map(|other| effective.get_key_value(other));
     let near = |name: &str| match renamed(name) {

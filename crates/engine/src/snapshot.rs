@@ -17,6 +17,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use record::setting_value::plain;
 use sha2::{Digest, Sha256};
 
 use super::cache::{Cache, WorkFolder, make_entrance, read_folder, remove_tree};
@@ -41,7 +42,6 @@ pub struct Snapshot {
 /// The settings of a contender that shape its files; the rest can change on the same data.
 fn shaping(installation: &Installation, settings: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let shapes = installation.engine().shaping_settings(&version_numbers(&installation.version));
-    let plain = |name: &str| name.replace('-', "_").to_ascii_lowercase();
     let named = settings.iter().map(|(name, value)| (plain(name), value.clone()));
     named.filter(|(name, _)| shapes.contains(&name.as_str())).collect()
 }

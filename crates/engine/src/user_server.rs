@@ -19,6 +19,11 @@ use crate::target_url::TargetUrl;
 
 /// Where a password may stand that belongs into no file and no command line.
 pub const PASSWORD_VARIABLE: &str = "DBDUEL_PASSWORD";
+/// The URL of a team's store of runs, which may hold a password, and where that password may stand instead.
+pub const STORE_VARIABLE: &str = "DBDUEL_STORE";
+pub const STORE_PASSWORD_VARIABLE: &str = "DBDUEL_STORE_PASSWORD";
+/// No program that dbduel starts has these in its environment.
+pub const SECRET_VARIABLES: [&str; 3] = [PASSWORD_VARIABLE, STORE_VARIABLE, STORE_PASSWORD_VARIABLE];
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
 /// Longest answer to a question that any server answers at once.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
@@ -40,7 +45,7 @@ impl UserServer {
     /// Logs in to a target of this engine and asks the server what it is.
     pub fn reach(engine: &'static dyn Engine, choice: &TargetChoice) -> Result<UserServer> {
         let mut url = choice.url.clone();
-        url.password = password(&url, choice.password_file.as_deref())?;
+        url.password = password(&url, choice.password_file.as_deref(), PASSWORD_VARIABLE)?;
         if let Endpoint::File(file) = url.endpoint() {
             // A login would make an empty one.
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
@@ -136,19 +141,19 @@ fn is_refusal(error: &anyhow::Error) -> bool {
     !error.chain().any(|cause| cause.downcast_ref::<Error>().is_some_and(breaks))
 }
 
-/// The password of a target: of its file, of its URL, or of the environment, in this order.
-pub fn password(url: &TargetUrl, file: Option<&Path>) -> Result<Option<Secret>> {
+/// The password of a target: of its file, of its URL, or of this variable of the environment, in this order.
+pub fn password(url: &TargetUrl, file: Option<&Path>, variable: &str) -> Result<Option<Secret>> {
     if let Some(file) = file {
         let text = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX);
         let text = text.with_context(|| format!("cannot read password_file {}", file.display()))?;
         return Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))));
     }
     let given = url.password.clone().filter(|password| password.expose() != MASK);
-    let fallback = || std::env::var(PASSWORD_VARIABLE).ok().map(Secret::new);
+    let fallback = || std::env::var(variable).ok().map(Secret::new);
     let found = given.or_else(fallback);
     ensure!(
         found.is_some() || url.password.is_none(),
-        "the password of {url} was taken out when this was stored; give it in {PASSWORD_VARIABLE} or in a password_file"
+        "the password of {url} was taken out when this was stored; give it in {variable} or in a password_file"
     );
     Ok(found)
 }
@@ -163,15 +168,17 @@ mod tests {
         let file = folder.path().join("pw");
         std::fs::write(&file, "from file\n").unwrap();
         let url = TargetUrl::parse("mysql://app:inline@db/x").unwrap();
-        assert_eq!(password(&url, Some(&file)).unwrap().unwrap().expose(), "from file");
-        assert_eq!(password(&url, None).unwrap().unwrap().expose(), "inline");
-        let error = password(&url, Some(&folder.path().join("none"))).unwrap_err().to_string();
+        assert_eq!(password(&url, Some(&file), PASSWORD_VARIABLE).unwrap().unwrap().expose(), "from file");
+        assert_eq!(password(&url, None, PASSWORD_VARIABLE).unwrap().unwrap().expose(), "inline");
+        let error = password(&url, Some(&folder.path().join("none")), PASSWORD_VARIABLE).unwrap_err().to_string();
         assert!(error.starts_with("cannot read password_file"), "{error}");
     }
 
     #[test]
     fn a_password_that_was_masked_is_asked_for_again() {
-        let error = password(&TargetUrl::parse("mysql://app:***@db/x").unwrap(), None).unwrap_err().to_string();
+        let error = password(&TargetUrl::parse("mysql://app:***@db/x").unwrap(), None, PASSWORD_VARIABLE)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(PASSWORD_VARIABLE) && error.contains("password_file"), "{error}");
     }
 }

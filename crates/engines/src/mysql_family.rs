@@ -29,7 +29,7 @@ use driver::{Admin, Dialect, Endpoint, Login};
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
 use engine::memory_need::{Given, Parts};
-use engine::settings::{Agreement, Effective, parse_size, parse_switch};
+use engine::settings::{Agreement, Effective, parse_size, parse_switch, plain};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
     Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Integrity, Launch, Link,
@@ -718,11 +718,6 @@ fn user_argument(name: &str, value: &str) -> OsString {
         ("tx_isolation", _) => option("transaction-isolation", value),
         _ => option(&option_name, value),
     }
-}
-
-/// A setting's name as the server shows it.
-fn plain(name: &str) -> String {
-    name.replace('-', "_").to_ascii_lowercase()
 }
 
 /// `mysqld  Ver 10.11.5-MariaDB for Linux on x86_64` is version 10.11.5.

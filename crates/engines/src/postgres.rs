@@ -320,7 +320,15 @@ impl Engine for Postgres {
         if installation.at_least(&[10]) {
             admin.run("SET password_encryption = 'scram-sha-256'")?;
         }
+        // Settings under test may log statements, and the log is part of the run.
+        admin.run("BEGIN")?;
+        for unlogged in
+            ["log_statement = 'none'", "log_min_duration_statement = -1", "log_min_error_statement = 'panic'"]
+        {
+            admin.run(&format!("SET LOCAL {unlogged}"))?;
+        }
         admin.run(&format!("ALTER ROLE {ADMINISTRATOR} PASSWORD '{}'", password.expose()))?;
+        admin.run("COMMIT")?;
         Ok(())
     }
 

@@ -10,6 +10,7 @@ use toml::de::DeTable;
 
 use engine::request::{PAGE_CACHE_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS, word_of};
 
+use super::cluster::{self, ClusterDefaults};
 use super::contenders::read_storage;
 use super::keys::{METHOD_KEYS, names};
 use super::recovery::{Recovery, read_table};
@@ -159,6 +160,7 @@ pub struct Defaults {
     pub transport: Transport,
     pub storage: Storage,
     pub recovery: Recovery,
+    pub cluster: ClusterDefaults,
 }
 
 /// What `[workload]` means where it is silent.
@@ -195,11 +197,16 @@ pub fn defaults() -> Defaults {
 }
 
 fn read_defaults<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Defaults> {
-    reader.check_keys(top, &["contender", "workload", "method", "clients", "recovery", "pilot", "preset"], &[]);
+    reader.check_keys(
+        top,
+        &["contender", "workload", "method", "clients", "cluster", "recovery", "pilot", "preset"],
+        &[],
+    );
     let method = reader.table(top, "method")?;
     let clients = reader.table(top, "clients")?;
     let pilot = reader.table(top, "pilot")?;
     let recovery = reader.table(top, "recovery")?;
+    let cluster = reader.table(top, "cluster")?;
     let workload = reader.table(top, "workload")?;
     let contender = reader.table(top, "contender")?;
     let preset_tables = reader.table(top, "preset")?;
@@ -220,6 +227,7 @@ fn read_defaults<'a>(reader: &mut Reader<'a>, top: &Section<'a>) -> Option<Defau
         transport: reader.choice(&clients, "transport", TRANSPORT_WORDS)?,
         storage: read_storage(reader, &contender)?,
         recovery: read_table(reader, &recovery, None)?,
+        cluster: cluster::read_defaults(reader, &cluster)?,
     })
 }
 

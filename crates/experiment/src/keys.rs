@@ -57,6 +57,12 @@ pub const TABLES: &[Table] = &[
     Table { title: "[method]", name: "method", meaning: "How it is measured and judged.", keys: METHOD_KEYS },
     Table { title: "[clients]", name: "clients", meaning: "Where the load comes from.", keys: CLIENTS_KEYS },
     Table {
+        title: "[cluster]",
+        name: "cluster",
+        meaning: "Workers in other processes and on other hosts make the load; without the table, dbduel itself does.",
+        keys: CLUSTER_KEYS,
+    },
+    Table {
         title: "[gate]",
         name: "gate",
         meaning: "Limits of `--gate`. They are part of the plan, and the run goes on until they are decided.",
@@ -101,6 +107,7 @@ pub const TOP_KEYS: &[Key] = &[
     key("sweep", "table", "nothing varies", "the number that varies"),
     key("method", "table", "preset standard", "how it is measured and judged"),
     key("clients", "table", "see [clients]", "where the load comes from"),
+    key("cluster", "table", "none: dbduel itself makes the load", "workers that make the load"),
     key("gate", "table", "none: the verdict decides", "how much slower a candidate may be before `--gate` fails"),
     key("recovery", "table", "none: throughput is measured", "crashes instead of measured intervals"),
     key("labels", "table of short texts", "none", "what runs are found and joined by, such as commit = \"4f2a91c\""),
@@ -243,6 +250,31 @@ pub const CLIENTS_KEYS: &[Key] = &[
         "the last quarter of the CPUs; all of them with fewer than 4",
         "CPUs of the load generator",
     ),
+];
+
+pub const CLUSTER_KEYS: &[Key] = &[
+    key("launcher", "`local`, `slurm` or `ssh`", "required", "what starts the workers: dbduel itself, srun, or ssh"),
+    key("workers", "1 to 256", "ssh: one for each host; local: 1", "processes that make the load together"),
+    key("hosts", "list of texts", "none", "ssh: hosts by the names that your ssh has; workers are dealt out in turn"),
+    key("weights", "list of whole numbers", "all equal", "shares of clients and rate, one for each worker"),
+    key("slurm", "list of texts", "none", "options for srun, handed on as they are"),
+    key("ssh", "list of texts", "none", "options for ssh, handed on as they are"),
+    key("binary", "path", "the path of this one", "where dbduel lies on the other hosts; it must be the same program"),
+    key(
+        "secret",
+        "text such as `\"stdin\"`",
+        "stdin",
+        "slurm: how workers get their boot line; `file:PATH` for a file (0600) that all hosts have",
+    ),
+    key(
+        "listen",
+        "text such as `\"10.0.0.2:0\"`",
+        "the address of this host's name",
+        "slurm: where workers connect to",
+    ),
+    key("launch_timeout", "time", "", "within this time all workers must have come"),
+    key("lost_after", "time", "", "a worker that is silent for so long is lost, and its trial has failed"),
+    key("keep_raw", "true or false", "", "keep every response time of each worker, in `trials/N/raw-W.bin`"),
 ];
 
 pub const GATE_KEYS: &[Key] = &[
@@ -410,6 +442,8 @@ pub fn home_of(key: &str) -> Option<&'static str> {
         Some("in a [[contender]]")
     } else if has(RUNG_KEYS, key) {
         Some("in a [[ladder]]")
+    } else if has(CLUSTER_KEYS, key) {
+        Some("in [cluster]")
     } else {
         None
     }
@@ -463,6 +497,7 @@ mod tests {
         check(METHOD_KEYS, "page_cache", &words(PAGE_CACHE_WORDS));
         check(METHOD_KEYS, "work_copy", &words(WORK_COPY_WORDS));
         check(CLIENTS_KEYS, "transport", &words(TRANSPORT_WORDS));
+        check(CLUSTER_KEYS, "launcher", &words(crate::cluster::LAUNCHER_WORDS));
         check(WORKLOAD_KEYS, "isolation", &driver::Isolation::ALL.map(|level| level.as_str()));
     }
 

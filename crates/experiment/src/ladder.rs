@@ -17,6 +17,7 @@ use super::section::{Reader, Section, shortened};
 use super::vocabulary::Known;
 use super::{Contender, CpuList, MASK, Origin, Storage, VersionRequest, is_secret_key, quantity};
 use record::format::ladder::{ChangeKind, ChangeRecord, DropRecord, LadderRecord, RungRecord};
+use record::setting_value::plain;
 
 /// What one table changes.
 #[derive(Clone, Default)]
@@ -217,10 +218,6 @@ impl Step {
         rung.memory_bytes = self.memory_bytes.or(rung.memory_bytes);
         rung
     }
-}
-
-fn plain(setting: &str) -> String {
-    setting.replace('-', "_").to_ascii_lowercase()
 }
 
 /// What is different on a rung, the coarsest change first.

@@ -9,6 +9,7 @@
 
 mod aa;
 mod arrangements;
+pub mod cluster;
 mod contenders;
 mod defaults;
 mod error;
@@ -17,9 +18,11 @@ pub mod keys;
 mod labels;
 mod ladder;
 mod mistakes;
+mod new_file;
 mod parse;
 pub mod plan;
 pub mod recovery;
+pub mod releases;
 mod schema;
 mod section;
 mod set;
@@ -28,6 +31,7 @@ pub mod testing;
 mod vocabulary;
 mod workloads;
 
+pub use cluster::{Cluster, Launcher};
 pub use defaults::{DEFAULT_EXPERIMENT, preset_names};
 pub use engine::CpuList;
 pub use engine::request::{
@@ -38,6 +42,7 @@ pub use error::Error;
 pub use keys::meant_by;
 pub use labels::{Labels, label};
 pub use mistakes::Mistakes;
+pub use new_file::new_file;
 pub use parse::Overrides;
 pub use record::point::{CLIENTS, CORES, RATE};
 pub use record::secrets::{MASK, is_secret_key};
@@ -77,6 +82,8 @@ pub struct Experiment {
     pub transport: Transport,
     /// CPUs that the load generator was given; none where dbduel shares them out itself.
     pub client_cores: Option<CpuList>,
+    /// Workers that make the load; none where dbduel itself does.
+    pub cluster: Option<Cluster>,
     /// How much slower a candidate may be.
     pub gate: Option<GateRecord>,
     /// Every trial ends in a crash.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use toml::de::DeTable;
 
+use super::cluster::{self, read_cluster};
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, Warmup, defaults};
 use super::gate::read_gate;
@@ -27,8 +28,6 @@ use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop, aa, 
 use engine::request::TRANSPORT_WORDS;
 use record::format::PlanRecord;
 use record::secrets;
-
-const CLIENTS_KEYS_LATER: &[&str] = &["launcher", "workers"];
 
 /// The method by flags of the command line; they win over the file.
 #[derive(Debug, Clone, Default)]
@@ -159,6 +158,7 @@ fn read_experiment<'a>(
         refuse_times(reader, top);
     }
     let (transport, client_cores) = read_clients(reader, top, &defaults);
+    let cluster = read_cluster(reader, top, defaults.cluster);
     let gate = read_gate(reader, top, &workloads);
     if gate.is_none() {
         refuse_gate_without_limits(reader, top, &method);
@@ -170,6 +170,8 @@ fn read_experiment<'a>(
     if let Some(recovery) = recovery {
         recovery::lay_ledgers_beside(reader, top, known, recovery.ledger_clients, &mut workloads);
     }
+    // Twice the threads of this process would change nothing.
+    let method = Method { doubling: method.doubling && cluster.is_none(), ..method };
     let labels = read_labels(reader, top, &overrides.labels);
     let experiment = Experiment {
         name: reader
@@ -184,6 +186,7 @@ fn read_experiment<'a>(
         method,
         transport,
         client_cores,
+        cluster,
         gate,
         recovery,
         labels,
@@ -195,6 +198,7 @@ fn read_experiment<'a>(
     let experiment = if overrides.twins { aa::of(experiment) } else { experiment };
     arrangements::refuse(reader, top, &experiment);
     recovery::refuse(reader, top, &experiment);
+    cluster::refuse(reader, top, &experiment);
     experiment
 }
 
@@ -241,7 +245,7 @@ fn read_clients<'a>(
     let Some(section) = reader.table(top, "clients") else {
         return (defaults.transport, None);
     };
-    reader.check_keys(&section, &names(CLIENTS_KEYS), CLIENTS_KEYS_LATER);
+    reader.check_keys(&section, &names(CLIENTS_KEYS), &[]);
     let transport = reader.choice(&section, "transport", TRANSPORT_WORDS).unwrap_or(defaults.transport);
     (transport, reader.cpu_list(&section, CORES))
 }

@@ -19,7 +19,9 @@ use std::sync::Arc;
 use load::{BesideLedger, Interarrival, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
 use sha2::{Digest, Sha256};
 
-use crate::{Archive, Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key};
+use crate::{
+    Archive, Cluster, Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key,
+};
 use record::format::{
     ArchiveRecord, ContenderRecord, ImageRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION,
     PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
@@ -271,6 +273,7 @@ fn method_record(experiment: &Experiment, thresholds: &[(&str, f64)]) -> MethodR
         fast_sweep: method.fast_sweep,
         transport: experiment.transport.word().to_owned(),
         client_cores: experiment.client_cores.as_ref().map(ToString::to_string),
+        cluster: experiment.cluster.as_ref().map(Cluster::record),
         left_out: left_out(method, all_passes),
         contrast: method.contrast,
         diagnose: method.diagnose,

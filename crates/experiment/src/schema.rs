@@ -65,7 +65,7 @@ fn form(of: &Table, key: &Key, defaults: &toml::Table, known: &Known) -> Value {
         ("", "workload") => workloads(known),
         ("workload", "name") => json!({ "enum": workload_names(known) }),
         ("", "contender" | "ladder") => json!({ "type": "array", "minItems": 1, "items": nested(key.name) }),
-        ("", "sweep" | "method" | "clients" | "gate" | "recovery") => nested(key.name),
+        ("", "sweep" | "method" | "clients" | "cluster" | "gate" | "recovery") => nested(key.name),
         ("gate", "latency") => nested("gate.latency"),
         _ => written(key.value).unwrap_or_else(|| panic!("no form for `{}`: {}", key.name, key.value)),
     }
@@ -99,6 +99,8 @@ fn written(value: &str) -> Option<Value> {
         "CPU list" => pattern(r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"),
         "table of short texts" => json!({ "type": "object", "additionalProperties": text() }),
         "table of the server's own settings" => settings(),
+        "list of texts" => json!({ "type": "array", "items": text() }),
+        "list of whole numbers" => json!({ "type": "array", "items": whole() }),
         "list or range" => json!({ "oneOf": [list_of(whole()), range()] }),
         "list, range, `per-core` or `cores`" => {
             let word = json!({ "enum": ["per-core", "cores"] });

@@ -201,6 +201,7 @@ pub fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -
         method,
         transport: Transport::Socket,
         client_cores: None,
+        cluster: None,
         gate: None,
         recovery: None,
         labels: Labels::new(),

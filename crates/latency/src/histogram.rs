@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Serialize};
 
 /// Nanoseconds between 1 us and an hour with three significant digits; what lies outside is counted
 /// apart and never clipped silently (method, section 3).
@@ -17,7 +21,7 @@ pub struct Histogram {
 }
 
 /// What lies outside of the bounds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutOfRange {
     /// Below 1 us: in the buckets, whose steps are half a microsecond there.
     pub below: u64,
@@ -160,6 +164,32 @@ impl Histogram {
         let sum_ns = (inside.mean() * inside.len() as f64) as u64;
         let (min_ns, max_ns) = (inside.min(), inside.max());
         Some(Histogram { inside, sum_ns, min_ns, max_ns, ..empty })
+    }
+}
+
+/// A histogram on its way to another process: the buckets, and the exact values that they do not hold.
+#[derive(Serialize, Deserialize)]
+struct Travelling {
+    buckets: String,
+    out_of_range: OutOfRange,
+    sum_ns: u64,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Serialize for Histogram {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Histogram { out_of_range, sum_ns, min_ns, max_ns, .. } = *self;
+        Travelling { buckets: STANDARD.encode(self.encoded()), out_of_range, sum_ns, min_ns, max_ns }.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Histogram {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Histogram, D::Error> {
+        let Travelling { buckets, out_of_range, sum_ns, min_ns, max_ns } = Travelling::deserialize(from)?;
+        let read = STANDARD.decode(buckets).ok().and_then(|bytes| Histogram::decoded(&bytes));
+        let read = read.ok_or_else(|| D::Error::custom("no histogram of these bounds"))?;
+        Ok(Histogram { inside: read.inside, out_of_range, sum_ns, min_ns, max_ns })
     }
 }
 

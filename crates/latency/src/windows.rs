@@ -5,12 +5,14 @@ use std::time::Duration;
 use base64::Engine as _;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, IntervalLogWriterBuilder, LogEntry};
+use serde::{Deserialize, Serialize};
 
 use crate::histogram::{Histogram, OutOfRange};
 
 /// One window, in a hundredth of the memory.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Sealed {
+    #[serde(serialize_with = "to_text", deserialize_with = "from_text")]
     encoded: Vec<u8>,
     out_of_range: OutOfRange,
 }
@@ -27,8 +29,19 @@ impl Sealed {
     }
 }
 
+fn to_text<S: serde::Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&base64::engine::general_purpose::STANDARD.encode(bytes))
+}
+
+/// Only of bytes that [`Sealed::open`] can read.
+fn from_text<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+    let decoded = base64::engine::general_purpose::STANDARD.decode(String::deserialize(from)?).ok();
+    let readable = decoded.filter(|bytes| Histogram::decoded(bytes).is_some());
+    readable.ok_or_else(|| serde::de::Error::custom("no histogram of these bounds"))
+}
+
 /// The windows of an interval, in order and without a gap.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Windows {
     length_ns: u64,
     interval_ns: u64,
@@ -44,6 +57,26 @@ const MAX_DIVISOR: f64 = 1e6;
 impl Windows {
     pub fn new(length_ns: u64, interval_ns: u64, sealed: Vec<Sealed>, late: u64) -> Windows {
         Windows { length_ns, interval_ns, sealed, late }
+    }
+
+    /// Adds the latencies of the same interval that others have seen, window by window.
+    pub fn add(&mut self, other: &Windows) {
+        if self.sealed.is_empty() {
+            self.clone_from(other);
+            return;
+        }
+        self.interval_ns = self.interval_ns.max(other.interval_ns);
+        self.late += other.late;
+        for (number, theirs) in other.sealed.iter().enumerate() {
+            let mut sum = theirs.open();
+            match self.sealed.get_mut(number) {
+                Some(mine) => {
+                    sum.add(&mine.open());
+                    *mine = Sealed::of(&sum);
+                }
+                None => self.sealed.push(theirs.clone()),
+            }
+        }
     }
 
     /// Transactions that stand in the window before theirs.

@@ -7,12 +7,13 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use driver::{Answer, Dialect, Isolation};
+use serde::{Deserialize, Serialize};
 
 use crate::recorder::Tally;
 use crate::workload::{ARRIVALS, Turn, Workload};
 
 /// The answers to one kind of statement, since the clients started.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answers {
     pub count: u64,
     pub rows: u64,

@@ -4,13 +4,15 @@
 //! A background slot writes a line when its transaction has committed. The memory is made before the
 //! start and never grows; what must stay true: a line that finds no room is counted in [`DeferredLog::lost`].
 
+use serde::{Deserialize, Serialize};
+
 use crate::recorder::Timing;
 
 /// Lines that all slots of a load have room for: a slot's share of the pages is touched as it is written.
 pub const LINES_MAX: usize = 1 << 20;
 
 /// Lines in the order in which one worker's slots ended them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeferredLog {
     /// Numbers of a line.
     width: usize,

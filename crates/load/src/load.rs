@@ -26,6 +26,7 @@ use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::paging::Paging;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
+use crate::share::Share;
 use crate::single_pass::Gauge;
 use crate::timeline::{Timeline, Window};
 use crate::transaction_log::TransactionLog;
@@ -35,7 +36,10 @@ use crate::workload::{Background, DefersWork, Fatal, Slot, Workload};
 
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
+    /// Of the whole load.
     pub clients: u32,
+    /// The part of it that is made here; None for all of it.
+    pub share: Option<Share>,
     /// Where clients connect to besides the target, in turn: the first to the target, the next to the first
     /// of these.
     pub elsewhere: Vec<Endpoint>,
@@ -76,6 +80,7 @@ impl Default for LoadOptions {
     fn default() -> LoadOptions {
         LoadOptions {
             clients: 1,
+            share: None,
             elsewhere: Vec::new(),
             workers: 1,
             cpus: Vec::new(),
@@ -97,6 +102,17 @@ impl Default for LoadOptions {
     }
 }
 
+impl LoadOptions {
+    /// The numbers of the clients that run here.
+    fn own_clients(&self) -> Vec<u32> {
+        self.share.as_ref().map_or_else(|| (0..self.clients).collect(), |share| share.clients.clone())
+    }
+
+    fn own_count(&self) -> u32 {
+        self.share.as_ref().map_or(self.clients, |share| share.clients.len() as u32)
+    }
+}
+
 /// Why a load gave no tally, or only part of one.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Failure {
@@ -110,6 +126,15 @@ pub enum Failure {
     Gone { secs: f64, clients: u32 },
     #[error("no transaction ended in the last {secs:.1} s")]
     Silence { secs: f64 },
+    /// Of a load that several workers make: one of them was late, lost or failed, and the rest is no load.
+    #[error("worker {worker} on {host} {what}")]
+    Worker {
+        worker: u32,
+        host: String,
+        /// The step that it failed in, where it is not the one that the trial is in.
+        step: Option<&'static str>,
+        what: String,
+    },
     #[error("interrupted")]
     Interrupted,
 }
@@ -176,6 +201,8 @@ struct OwnTimes {
     number: AtomicI32,
     /// Its times when it ended, since an ended thread can no longer be asked.
     at_end: OnceLock<Times>,
+    /// When its clients began.
+    began: OnceLock<u64>,
 }
 
 impl OwnTimes {
@@ -206,6 +233,16 @@ impl Ended {
     /// Before its first transaction.
     fn early(fatal: Fatal) -> Ended {
         Ended { tally: Tally::default(), fatal: Some(fatal), at_ns: monotonic_ns() }
+    }
+}
+
+/// Opens a load's measured interval ahead of its time, from another thread than the load's own.
+#[derive(Debug, Clone)]
+pub struct Opener(Arc<Timeline>);
+
+impl Opener {
+    pub fn open(&self, window: Window) {
+        self.0.open_window(window);
     }
 }
 
@@ -277,13 +314,15 @@ impl<'a> Load<'a> {
         });
         let timeline = Arc::new(Timeline::default());
         timeline.allow_retries(options.drain_max.min(RETRIES_BEHIND_THE_END));
-        let background = workload.defers_work().map(|work| work.background(options.clients));
+        let background = workload.defers_work().map(|work| work.background(options.own_count()));
         let crews = crews(target.dialect, &options, background.map_or(0, |background| background.slots));
         let gate = Arc::new(Gate::default());
         let board = options.board.then(|| Arc::new(Board::new(options.clients as usize, crews.len())));
         // Its clock starts when the gate opens; until then no arrival is taken.
         let late_max = workload.spec().latency_limit;
-        let arrivals = |rate| Arc::new(Arrivals::new(rate, options.input_seed).no_later_than(late_max));
+        let own = options.share.as_ref().map(|share| share.arrivals.clone());
+        let arrivals =
+            |rate| Arc::new(Arrivals::new(rate, options.input_seed).no_later_than(late_max).only(own.clone()));
         let arrivals = options.rate.map(arrivals);
         let backlog = background.map(|_| Arc::new(Backlog::default()));
         let exchange = options.windows.map(|length| Arc::new(Exchange::new(length, crews.len())));
@@ -342,14 +381,37 @@ impl<'a> Load<'a> {
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         let start_ns = monotonic_ns();
         self.start(start_ns);
-        self.report_while_running(Live::WARM_UP, start_ns, Some(start_ns + warmup.as_nanos() as u64), live).map(drop)
+        let end_ns = start_ns + warmup.as_nanos() as u64;
+        self.report_while_running(Live::WARM_UP, start_ns, &|_| end_ns, live).map(drop)
+    }
+
+    /// What opens the measured interval from another thread, at a moment that is still to come.
+    pub fn opener(&self) -> Opener {
+        Opener(Arc::clone(&self.timeline))
+    }
+
+    /// Starts the clients at this moment, and returns when the first of them has begun.
+    pub fn start_at(&mut self, start_ns: u64) -> u64 {
+        std::thread::sleep(Duration::from_nanos(start_ns.saturating_sub(monotonic_ns())));
+        self.start(start_ns);
+        loop {
+            if let Some(began_ns) = self.workers.iter().filter_map(|worker| worker.own.began.get()).min() {
+                return *began_ns;
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    }
+
+    /// Lets the clients run without counting until the interval begins that an [`Opener`] opens.
+    pub fn warm_up_until_open(&mut self, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
+        self.report_while_running(Live::WARM_UP, monotonic_ns(), &|timeline| timeline.window().start_ns, live).map(drop)
     }
 
     /// Ends a load that failed before its interval, and returns what its clients had counted until then.
     pub fn give_up(mut self) -> Tally {
         // It has failed already; that the last answers are missing too is no news.
         let _ = self.drain(monotonic_ns(), true);
-        Tally { clients: self.options.clients, ..std::mem::take(&mut self.tally) }
+        Tally { clients: self.options.own_count(), ..std::mem::take(&mut self.tally) }
     }
 
     /// Lets the clients go, unless they run already.
@@ -372,9 +434,23 @@ impl<'a> Load<'a> {
     /// start here, so that none of their transactions is outside. Without an `interval` it lasts until
     /// the transactions are done or there is an interruption. `at_end` is called at the interval's end,
     /// before that wait: other observers of the same interval stop there.
-    pub fn measure(
+    pub fn measure(self, interval: Option<Duration>, live: &mut dyn FnMut(Live), at_end: &mut dyn FnMut()) -> Measured {
+        let open = |timeline: &Timeline| {
+            let start_ns = monotonic_ns();
+            let end_ns = interval.map_or(u64::MAX, |interval| start_ns + interval.as_nanos() as u64);
+            timeline.open_window(Window { start_ns, end_ns });
+        };
+        self.measure_window(&open, live, at_end)
+    }
+
+    /// As [`Load::measure`], of the interval that an [`Opener`] has opened.
+    pub fn measure_open(self, live: &mut dyn FnMut(Live)) -> Measured {
+        self.measure_window(&|_| (), live, &mut || ())
+    }
+
+    fn measure_window(
         mut self,
-        interval: Option<Duration>,
+        open: &dyn Fn(&Timeline),
         live: &mut dyn FnMut(Live),
         at_end: &mut dyn FnMut(),
     ) -> Measured {
@@ -386,11 +462,10 @@ impl<'a> Load<'a> {
         if let Some(transactions) = self.options.transactions_each {
             self.timeline.limit_each(transactions);
         }
-        let start_ns = monotonic_ns();
-        let end_ns = interval.map(|interval| start_ns + interval.as_nanos() as u64);
-        self.timeline.open_window(Window { start_ns, end_ns: end_ns.unwrap_or(u64::MAX) });
+        open(&self.timeline);
+        let Window { start_ns, end_ns } = self.timeline.window();
         self.start(start_ns);
-        let reported = self.report_while_running(Live::MEASURE, start_ns, end_ns, live);
+        let reported = self.report_while_running(Live::MEASURE, start_ns, &|_| end_ns, live);
         self.timeline.close_window(match &reported {
             // The time is checked now and then only; a rate is of the time until the last answer.
             Ok(Watched::AllIsDone) => self.last_answer_ns(),
@@ -419,7 +494,7 @@ impl<'a> Load<'a> {
             }
         }
         (tally.woken_late_ns, tally.paged_in) = (self.woken_late_ns, paged_in);
-        tally.clients = self.options.clients;
+        tally.clients = self.options.own_count();
         tally.ended = self.timeline.ended.load(Ordering::Relaxed);
         tally.seconds.truncate((tally.interval_ns as f64 / 1e9).ceil() as usize);
         let spans = || times_before.iter().zip(&times_after);
@@ -439,7 +514,7 @@ impl<'a> Load<'a> {
         let cut_off = self.timeline.cut_off.load(Ordering::Relaxed);
         // One of many may lose its connection at the very end; all of them, for a second, have lost the server.
         let clients = cut_off + self.timeline.unanswered.load(Ordering::Relaxed);
-        let is_gone = cut_off > 0 || (clients >= self.options.clients && silent_ns > GONE_NS);
+        let is_gone = cut_off > 0 || (clients >= self.options.own_count() && silent_ns > GONE_NS);
         is_gone.then_some(Failure::Gone { secs: silent_ns as f64 / 1e9, clients })
     }
 
@@ -466,19 +541,18 @@ impl<'a> Load<'a> {
         self.arrivals.as_ref().is_some_and(|arrivals| arrivals.waiting(monotonic_ns()) == 0)
     }
 
-    /// Waits until `end_ns`, or until all transactions are done, unless a client fails or there is an
+    /// Waits until the end, which may become known meanwhile, or until all transactions are done, unless a client fails or there is an
     /// interruption.
     fn report_while_running(
         &mut self,
         phase: &'static str,
         begin_ns: u64,
-        end_ns: Option<u64>,
+        end_ns: &dyn Fn(&Timeline) -> u64,
         live: &mut dyn FnMut(Live),
     ) -> Result<Watched, Failure> {
-        let (is_endless, end_ns) = (end_ns.is_none(), end_ns.unwrap_or(u64::MAX));
         let mut recent = VecDeque::from([(begin_ns, self.timeline.ended.load(Ordering::Relaxed))]);
         loop {
-            let now_ns = monotonic_ns();
+            let (end_ns, now_ns) = (end_ns(&self.timeline), monotonic_ns());
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::Interrupted);
             }
@@ -498,7 +572,7 @@ impl<'a> Load<'a> {
             if self.nothing_waits() {
                 self.progress.at_ns = 0;
             }
-            if self.is_silent() && is_endless {
+            if self.is_silent() && end_ns == u64::MAX {
                 return Err(Failure::Silence { secs: self.silent_ns() as f64 / 1e9 });
             }
             let tick_ns = TICK.as_nanos() as u64;
@@ -525,7 +599,7 @@ impl<'a> Load<'a> {
 
     /// Whether an error has ended each of the clients.
     fn all_have_aborted(&self) -> bool {
-        self.timeline.aborted.load(Ordering::Relaxed) >= self.options.clients
+        self.timeline.aborted.load(Ordering::Relaxed) >= self.options.own_count()
     }
 
     /// Whether all clients are done, whatever they have left to the background.
@@ -675,9 +749,11 @@ fn cpu_ns_of(thread: libc::pthread_t) -> Option<u64> {
 /// Client numbers of each worker, and behind them those of the background slots. They are dealt out in
 /// turn, so that all workers get as many.
 fn crews(dialect: Dialect, options: &LoadOptions, background: u32) -> Vec<Vec<u32>> {
-    let slots = options.clients + background;
-    let workers = if dialect.is_embedded() { slots } else { options.workers.clamp(1, options.clients) };
-    (0..workers).map(|worker| (worker..slots).step_by(workers as usize).collect()).collect()
+    let own = options.own_clients();
+    let workers = options.workers.clamp(1, own.len().max(1) as u32) as usize;
+    let slots: Vec<u32> = own.into_iter().chain(options.clients..options.clients + background).collect();
+    let workers = if dialect.is_embedded() { slots.len() } else { workers };
+    (0..workers).map(|worker| slots.iter().copied().skip(worker).step_by(workers).collect()).collect()
 }
 
 /// One load-generating thread before it starts.
@@ -722,6 +798,7 @@ impl Worker {
         if !self.gate.wait() {
             return Ended::early(Fatal::new("the load was given up before it started"));
         }
+        let _ = self.own.began.set(monotonic_ns());
         let worked = self.work(tasks, reactor, earliest_ns);
         let at_ns = monotonic_ns();
         self.own.announce_end();
@@ -753,7 +830,7 @@ impl Worker {
 
     /// What its background slots may write, of the capacity that there is for all of them.
     fn journal_lines(&self, work: &dyn DefersWork) -> usize {
-        let all = work.background(self.options.clients).slots as usize;
+        let all = work.background(self.options.own_count()).slots as usize;
         let own = self.crew.iter().filter(|client| **client >= self.options.clients).count();
         if own == 0 { 0 } else { deferred_log::LINES_MAX / all * own }
     }

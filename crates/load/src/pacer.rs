@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::backlog::Backlog;
 use crate::rng::Rng;
+use crate::share::ArrivalShare;
 use crate::workload::ARRIVALS;
 
 /// Decides for one client when its next transaction is *due*.
@@ -58,6 +59,8 @@ pub struct Arrival {
 pub struct Arrivals {
     /// Slot `number % length` holds a due time while `number` lies between `taken` and `scheduled`.
     ring: Box<[AtomicU64]>,
+    /// In the same slots, which of all arrivals it is; empty where all of them are scheduled here.
+    numbers: Box<[AtomicU64]>,
     scheduled: AtomicU64,
     taken: AtomicU64,
     queue_max: u64,
@@ -71,7 +74,15 @@ pub struct Arrivals {
 struct Source {
     rate: Rate,
     rng: Rng,
-    next_ns: f64,
+    seed: u64,
+    /// The arrivals that are scheduled here; None for all of them.
+    share: Option<ArrivalShare>,
+    /// Of the next one that is drawn.
+    number: u64,
+    /// Due time of the last one that was drawn, since the start: a sum that began at the clock would be rounded by
+    /// the size of the clock.
+    since_ns: f64,
+    start_ns: u64,
 }
 
 /// How far ahead of now arrivals are scheduled, within bounds; the coordinator checks several times as often.
@@ -83,9 +94,11 @@ impl Arrivals {
     pub fn new(rate: Rate, seed: u64) -> Arrivals {
         let ahead = ((rate.per_sec * AHEAD_SECS) as u64).clamp(*AHEAD.start(), *AHEAD.end());
         let length = (rate.queue_max + ahead) as usize;
-        let source = Source { rate, rng: Rng::stream(seed, ARRIVALS, 0), next_ns: 0.0 };
+        let rng = Rng::stream(seed, ARRIVALS, 0);
+        let source = Source { rate, rng, seed, share: None, number: 0, since_ns: 0.0, start_ns: 0 };
         Arrivals {
             ring: (0..length).map(|_| AtomicU64::new(0)).collect(),
+            numbers: Box::default(),
             scheduled: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             queue_max: rate.queue_max,
@@ -99,9 +112,18 @@ impl Arrivals {
         Arrivals { late_max_ns: limit.map_or(u64::MAX, |limit| limit.as_nanos() as u64), ..self }
     }
 
+    /// The same schedule, of which only a worker's share is taken here.
+    pub fn only(mut self, share: Option<ArrivalShare>) -> Arrivals {
+        if share.is_some() {
+            self.numbers = self.ring.iter().map(|_| AtomicU64::new(0)).collect();
+        }
+        self.source.get_mut().expect("no thread panics while drawing gaps").share = share;
+        self
+    }
+
     /// Begins to schedule; the first gap lies between `start_ns` and the first arrival.
     pub fn start(&self, start_ns: u64) {
-        self.source.lock().expect("no thread panics while drawing gaps").next_ns = start_ns as f64;
+        self.source.lock().expect("no thread panics while drawing gaps").start_ns = start_ns;
         self.schedule();
     }
 
@@ -110,7 +132,10 @@ impl Arrivals {
         let mut source = self.source.lock().expect("no thread panics while drawing gaps");
         let mut number = self.scheduled.load(Ordering::Relaxed);
         while number - self.taken.load(Ordering::Acquire) < self.ring.len() as u64 {
-            let due_ns = source.draw();
+            let (arrival, due_ns) = source.draw();
+            if let Some(slot) = self.numbers.get(self.place(number)) {
+                slot.store(arrival, Ordering::Relaxed);
+            }
             self.slot(number).store(due_ns, Ordering::Relaxed);
             number += 1;
             self.scheduled.store(number, Ordering::Release);
@@ -127,11 +152,12 @@ impl Arrivals {
             }
             // The slot may be written again only after `taken` has moved, and then the exchange fails.
             let due_ns = self.slot(number).load(Ordering::Relaxed);
+            let arrival = self.numbers.get(self.place(number)).map_or(number, |slot| slot.load(Ordering::Relaxed));
             let behind = number + self.queue_max;
             let is_crowded = behind < scheduled && self.slot(behind).load(Ordering::Relaxed) <= now_ns;
             let missed = is_crowded || now_ns > due_ns.saturating_add(self.late_max_ns);
             if self.taken.compare_exchange(number, number + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-                return Some(Arrival { series: ARRIVALS, number, due_ns, missed });
+                return Some(Arrival { series: ARRIVALS, number: arrival, due_ns, missed });
             }
         }
     }
@@ -154,23 +180,42 @@ impl Arrivals {
         let (taken, scheduled) = (self.taken.load(Ordering::Acquire), self.scheduled.load(Ordering::Acquire));
         let queued = (taken..scheduled).map(|number| self.slot(number).load(Ordering::Relaxed));
         let mut source = self.source.lock().expect("no thread panics while drawing gaps");
-        let unscheduled = std::iter::from_fn(move || ((source.next_ns as u64) < end_ns).then(|| source.draw()));
+        let unscheduled = std::iter::from_fn(move || (source.due_ns() < end_ns).then(|| source.draw().1));
         queued.chain(unscheduled).filter(move |due_ns| (start_ns..end_ns).contains(due_ns))
     }
 
     fn slot(&self, number: u64) -> &AtomicU64 {
-        &self.ring[(number % self.ring.len() as u64) as usize]
+        &self.ring[self.place(number)]
+    }
+
+    fn place(&self, number: u64) -> usize {
+        (number % self.ring.len() as u64) as usize
     }
 }
 
 impl Source {
-    fn draw(&mut self) -> u64 {
+    /// Number and due time of the next arrival that is scheduled here.
+    fn draw(&mut self) -> (u64, u64) {
+        loop {
+            let (number, due_ns) = self.draw_any();
+            if self.share.as_ref().is_none_or(|share| share.has(self.rate.gaps, self.seed, number)) {
+                return (number, due_ns);
+            }
+        }
+    }
+
+    fn draw_any(&mut self) -> (u64, u64) {
         let gaps = match self.rate.gaps {
             Interarrival::Poisson => -(1.0 - self.rng.unit()).ln(),
             Interarrival::Constant => 1.0,
         };
-        self.next_ns += gaps * 1e9 / self.rate.per_sec;
-        self.next_ns as u64
+        self.since_ns += gaps * 1e9 / self.rate.per_sec;
+        self.number += 1;
+        (self.number - 1, self.due_ns())
+    }
+
+    fn due_ns(&self) -> u64 {
+        self.start_ns + self.since_ns as u64
     }
 }
 

@@ -1,9 +1,11 @@
 //! What one worker counts while the clock runs, and the sum of it afterwards.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use driver::{Code, Traffic, thread_traffic};
+use serde::{Deserialize, Serialize};
 
 use crate::answers::Answers;
 use crate::board::Board;
@@ -13,6 +15,7 @@ use crate::stall::Commits;
 use crate::timeline::Window;
 use crate::transaction_log::{LogWriter, LoggedTransaction, TransactionLog};
 use crate::windows::{Exchange, Shift};
+use crate::wire;
 use crate::workload::{Attempt, Outcome};
 use latency::{Histogram, Windows};
 
@@ -25,7 +28,7 @@ pub struct Timing {
 }
 
 /// One second of the measured interval, by the moment transactions ended.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Second {
     pub committed: u64,
     pub retries: u64,
@@ -54,8 +57,9 @@ pub struct Recorder {
 }
 
 /// Errors by code, in memory sized before the start.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorCounts {
+    #[serde(with = "wire::codes")]
     counts: Vec<(Code, u64)>,
     /// Errors of codes that found no place any more.
     rest: u64,
@@ -96,7 +100,7 @@ impl ErrorCounts {
 }
 
 /// Counts and histograms, merged over clients and workers.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Tally {
     pub due: u64,
     pub committed: u64,
@@ -126,7 +130,7 @@ pub struct Tally {
     pub collected_ns: u64,
     pub blocked_ns: u64,
     /// What else must be known about a script, by flag; of each the first place in it.
-    pub script_remarks: BTreeMap<&'static str, String>,
+    pub script_remarks: BTreeMap<Cow<'static, str>, String>,
     /// Why clients ended before their time, where the others went on.
     pub aborted: Vec<String>,
     pub reads: u64,
@@ -151,6 +155,7 @@ pub struct Tally {
     /// When transactions were committed inside the interval.
     pub commits: Commits,
     /// What connections carried in the interval; nothing where there is no protocol.
+    #[serde(with = "wire::traffic")]
     pub traffic: Traffic,
     /// Length of the measured interval.
     pub interval_ns: u64,
@@ -177,7 +182,9 @@ pub struct Tally {
     pub statements: Vec<StatementTally>,
     /// What all statements brought since the clients started, in the order of the workload's kinds of statements.
     pub answers: Vec<Answers>,
-    /// What a pass over operations left, program by program; empty for everything else.
+    /// What a pass over operations left, program by program; empty for everything else. A pass has one client, and is
+    /// never divided.
+    #[serde(skip)]
     pub programs: Vec<ProgramTally>,
     /// Each deferred transaction that committed, warm-up and drain included.
     pub journal: DeferredLog,
@@ -187,7 +194,7 @@ pub struct Tally {
 }
 
 /// Transactions of one kind, a part of all.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct KindTally {
     pub committed: u64,
     pub rolled_back: u64,
@@ -211,8 +218,9 @@ pub struct KindTally {
 }
 
 /// Calls of one statement that ended inside the interval, warm-up and drain excluded.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct StatementTally {
+    #[serde(with = "wire::shared")]
     pub name: Arc<str>,
     /// Calls that were answered.
     pub count: u64,
@@ -427,7 +435,7 @@ impl Recorder {
 
     /// What must be known about a script whose client has ended.
     pub fn remark(&mut self, flag: &'static str, place: String) {
-        self.tally.script_remarks.entry(flag).or_insert(place);
+        self.tally.script_remarks.entry(flag.into()).or_insert(place);
     }
 
     /// What was counted; response times that were handed over by windows are not in it.
@@ -578,7 +586,7 @@ impl Tally {
         self.collected_ns += other.collected_ns;
         self.blocked_ns += other.blocked_ns;
         for (flag, place) in &other.script_remarks {
-            self.script_remarks.entry(flag).or_insert_with(|| place.clone());
+            self.script_remarks.entry(flag.clone()).or_insert_with(|| place.clone());
         }
         self.aborted.extend_from_slice(&other.aborted);
         self.reads += other.reads;
@@ -622,6 +630,24 @@ impl Tally {
             mine.failed += theirs.failed;
             mine.latency_ns_max = mine.latency_ns_max.max(theirs.latency_ns_max);
         }
+        self.add_whole(other);
+    }
+
+    /// What only the tally of a whole load has, and that of one of its threads has not yet.
+    fn add_whole(&mut self, other: &Tally) {
+        self.windows.add(&other.windows);
+        self.interval_ns = self.interval_ns.max(other.interval_ns);
+        self.drain_ns = self.drain_ns.max(other.drain_ns);
+        self.worker_cpu_ns.extend_from_slice(&other.worker_cpu_ns);
+        self.worker_wait_ns.extend_from_slice(&other.worker_wait_ns);
+        if self.worker_wait_ns.len() != self.worker_cpu_ns.len() {
+            // Threads that cannot be seen would make the others stand for all.
+            self.worker_wait_ns.clear();
+        }
+        self.woken_late_ns = self.woken_late_ns.max(other.woken_late_ns);
+        self.paged_in += other.paged_in;
+        self.clients += other.clients;
+        self.ended += other.ended;
     }
 
     /// In a closed loop a transaction is sent when it is due, so both times are one.
@@ -799,5 +825,69 @@ mod tests {
         tally.leave_waiting([1_000_001_000, 2_000_001_000].into_iter(), WINDOW.end_ns);
         assert_eq!((tally.due, tally.skipped, tally.left_waiting, tally.unanswered.count()), (3, 3, 2, 3));
         assert_eq!((tally.unanswered.min_ms(), tally.unanswered.max_ms()), (4.998, 2_000.0));
+    }
+
+    /// With something in each of its parts.
+    fn full(seed: u64) -> Tally {
+        let exchange = Arc::new(Exchange::new(std::time::Duration::from_secs(1), 1));
+        let mut collector = crate::windows::Collector::new(&exchange);
+        let mut recorder =
+            Recorder::new(3, true).in_windows(exchange).with_kinds(1, 1).with_statements(["a".to_owned()]);
+        recorder = recorder.with_journal(2, 10);
+        for number in 0..50 {
+            let due_ns = 1_000 + number * 50_000_000 + seed;
+            let timing = Timing { due_ns, start_ns: due_ns + seed, end_ns: due_ns + seed * (number + 1) };
+            let attempt = Attempt { reads: 3, last_error: Some(Code::new(b"1213")), ..Attempt::default() };
+            let outcome = if number % 7 == 0 { Outcome::Failed } else { Outcome::Committed };
+            recorder.record(outcome, &attempt, timing, WINDOW);
+            recorder.error(Code::new(b"1213"), due_ns, WINDOW);
+            recorder.counts(&[seed], due_ns, WINDOW);
+            recorder.tally.journal.write(timing, &[number as u32, 7]);
+            recorder.sent(due_ns, due_ns + seed, WINDOW);
+            if let Some(statement) = recorder.statement(0, due_ns, WINDOW) {
+                statement.latency.record(seed);
+            }
+        }
+        recorder.remark("script-random-wraps", "a.lua:1".to_owned());
+        let answers = Answers {
+            count: seed,
+            first_wrong: Some(crate::workload::Turn { series: 1, number: 2, retry: 3 }),
+            ..Answers::default()
+        };
+        let mut tally = recorder.finish();
+        tally.add_answers(&[answers]);
+        tally.aborted.push("why".to_owned());
+        tally.traffic = Traffic { sent: seed, received: 2 * seed };
+        tally.leave_waiting([1_500_000_000].into_iter(), WINDOW.end_ns);
+        collector.charge(&tally.unanswered, 3_000_000_000);
+        (tally.response, tally.windows) = collector.finish(3_000_000_000);
+        let (worker_cpu_ns, worker_wait_ns) = (vec![seed], vec![seed]);
+        Tally {
+            interval_ns: 3_000_000_000,
+            drain_ns: seed,
+            worker_cpu_ns,
+            worker_wait_ns,
+            clients: 2,
+            ended: 50,
+            ..tally
+        }
+    }
+
+    #[test]
+    fn a_tally_loses_nothing_on_its_way_and_adds_up_like_those_of_threads() {
+        let text = |tally: &Tally| serde_json::to_string(tally).unwrap();
+        let travelled = |tally: &Tally| serde_json::from_str::<Tally>(&text(tally)).unwrap();
+        let (one, other) = (full(700), full(90_000));
+        assert_eq!(text(&travelled(&one)), text(&one));
+        let (mut here, mut there) = (one.clone(), travelled(&one));
+        here.add(&other);
+        there.add(&travelled(&other));
+        assert_eq!(text(&there), text(&here));
+        assert_eq!((here.due, here.clients, here.worker_cpu_ns.len()), (one.due + other.due, 4, 2));
+        let count = |windows: &Windows| {
+            latency::read_windows(&windows.log()).map(|window| window.unwrap().latencies.count()).sum::<u64>()
+        };
+        assert_eq!(count(&here.windows), here.response.count());
+        assert_eq!(count(&here.windows), count(&one.windows) + count(&other.windows));
     }
 }

@@ -3,17 +3,19 @@
 //! Each worker keeps the first and the last commit of every tenth of a second. Merged, they give the exact
 //! length of any gap that reaches over an edge between tenths, as each of a tenth or more must.
 
+use serde::{Deserialize, Serialize};
+
 const SLOT_NS: u64 = 100_000_000;
 const SLOTS_PER_SECOND: usize = 10;
 
 /// When transactions were committed, in memory sized before the start.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commits {
     slots: Vec<Slot>,
 }
 
 /// The first and the last commit of a tenth of a second, from its beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Slot {
     first_ns: u32,
     last_ns: u32,

@@ -17,6 +17,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink, Target};
+use serde::{Deserialize, Serialize};
 
 use crate::answers::{Answers, Expected, Setting};
 use crate::backlog::Giver;
@@ -702,7 +703,7 @@ pub trait Client {
 }
 
 /// Which transaction this is, and which try. Its inputs depend on nothing but the seed and these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// The client's number in a closed loop. In an open loop transactions belong to arrivals, not to
     /// clients, and all of them form one series.

@@ -13,6 +13,7 @@ pub mod ladder;
 pub mod operations;
 pub mod purpose;
 pub mod tuning;
+mod worker;
 
 pub use decision::{DecisionKind, DecisionRecord};
 pub use declared::{KindRecord, MetricRecord};
@@ -30,6 +31,7 @@ pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 use gate::GateRecord;
 use ladder::LadderRecord;
 pub use purpose::{Purpose, measured};
+pub use worker::{ClusterRecord, WorkerRecord};
 
 /// Version of the format of runs and trials; any other is refused with a message.
 pub const FORMAT_VERSION: u32 = 2;
@@ -283,6 +285,9 @@ pub struct MethodRecord {
     /// CPUs that the load generator was given; absent where dbduel shares them out itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_cores: Option<String>,
+    /// Who makes the load, where other processes do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterRecord>,
     /// Steps of the full method that this run does not take, by their names in [`step`]; not empty
     /// means that its verdicts carry the caveat `quick`.
     pub left_out: Vec<String>,
@@ -416,6 +421,9 @@ pub struct TrialRecord {
     pub steps: Vec<(String, f64)>,
     /// Named as in the JSON report; empty for a failed trial: failures are records, never numbers.
     pub metrics: BTreeMap<String, f64>,
+    /// Who made the load, where several workers did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerRecord>,
 }
 
 impl TrialRecord {
@@ -433,12 +441,17 @@ impl TrialRecord {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// The step that failed: `start`, `connect`, `measure`, `check` …
     pub step: String,
     /// The message, as printed on the terminal.
     pub message: String,
+    /// The worker of the load that was late, lost or failed, from 1: then it is no failure of the contender.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 /// `run.json`: what is known only once the run goes on. Rewritten whole, atomically.

@@ -12,6 +12,7 @@ pub mod plain_file;
 pub mod point;
 pub mod quantity;
 pub mod rule;
+pub mod run_copy;
 mod run_folder;
 mod run_summary;
 pub mod secrets;

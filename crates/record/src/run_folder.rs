@@ -28,11 +28,11 @@ use crate::own_file::lock_file;
 use crate::plain_file;
 use crate::shell::shell_path;
 
-const PLAN: &str = "plan.json";
-const RUN: &str = "run.json";
-pub(crate) const TRIALS: &str = "trials.ndjson";
-const EXPERIMENT: &str = "experiment.toml";
-const GIVEN: &str = "given.toml";
+pub const PLAN: &str = "plan.json";
+pub const RUN: &str = "run.json";
+pub const TRIALS: &str = "trials.ndjson";
+pub const EXPERIMENT: &str = "experiment.toml";
+pub const GIVEN: &str = "given.toml";
 const SERIES: &str = "series.csv";
 const OBSERVED: &str = "observed.csv";
 const DEFERRED: &str = "deferred.csv";
@@ -41,6 +41,8 @@ const WINDOWS: &str = "latency.hlog";
 const STACKS: &str = "stacks.folded";
 const WAITS: &str = "waits.json";
 pub(crate) const LOCK: &str = "lock";
+/// Ends the name of a file that is being written.
+pub(crate) const UNFINISHED: &str = ".unfinished";
 
 /// The folder of one run.
 #[derive(Debug, Clone)]
@@ -467,7 +469,7 @@ fn time_stamp(name: &str) -> Option<&str> {
 /// Writes a file so that a reader gets the old one or the new one, whatever happens in between.
 fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut unfinished = path.as_os_str().to_owned();
-    unfinished.push(".unfinished");
+    unfinished.push(UNFINISHED);
     let write = || -> std::io::Result<()> {
         let mut file = File::create(&unfinished)?;
         file.write_all(bytes)?;
@@ -571,6 +573,7 @@ mod tests {
 
     fn record(trial: u32) -> TrialRecord {
         TrialRecord {
+            workers: Vec::new(),
             trial,
             block: 1,
             order: 1,

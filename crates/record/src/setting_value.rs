@@ -1,4 +1,9 @@
-//! Values of settings as servers and people write them: switches, sizes, quantities with a unit.
+//! Settings as servers and people write them: names, switches, sizes, quantities with a unit.
+
+/// A setting's name as all engines read it.
+pub fn plain(name: &str) -> String {
+    name.replace('-', "_").to_ascii_lowercase()
+}
 
 /// ON, TRUE, YES and 1, and their opposites.
 pub fn parse_switch(text: &str) -> Option<bool> {

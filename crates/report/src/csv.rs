@@ -22,36 +22,25 @@ const FIRST_COLUMNS: [&str; 11] = [
     "finished_at",
 ];
 
-pub struct Csv;
+pub const CSV: Report = Report::new(
+    "csv",
+    "one line per trial with all its metrics, for a spreadsheet",
+    "dbduel report last --format csv --out trials.csv",
+    write,
+);
 
-impl Report for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
+fn write(evidence: &Evidence, _: &Options) -> Result<String> {
+    let variables: BTreeSet<&String> = evidence.trials.measured().iter().flat_map(|trial| trial.point.keys()).collect();
+    let metrics: BTreeSet<&String> = evidence.trials.measured().iter().flat_map(|trial| trial.metrics.keys()).collect();
+    let mut csv = csv::Writer::from_writer(Vec::new());
+    let names = variables.iter().chain(&metrics).map(|name| name.as_str());
+    csv.write_record(FIRST_COLUMNS.into_iter().map(str::to_owned).chain(names.map(guarded)))?;
+    for trial in evidence.trials.measured() {
+        let variables = variables.iter().map(|name| trial.point.get(*name).map(u64::to_string).unwrap_or_default());
+        let metrics = metrics.iter().map(|name| trial.metrics.get(*name).map(f64::to_string).unwrap_or_default());
+        csv.write_record(first_cells(trial).into_iter().chain(variables).chain(metrics))?;
     }
-
-    fn description(&self) -> &'static str {
-        "one line per trial with all its metrics, for a spreadsheet"
-    }
-
-    fn example(&self) -> &'static str {
-        "dbduel report last --format csv --out trials.csv"
-    }
-
-    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        let variables: BTreeSet<&String> =
-            evidence.trials.measured().iter().flat_map(|trial| trial.point.keys()).collect();
-        let metrics: BTreeSet<&String> =
-            evidence.trials.measured().iter().flat_map(|trial| trial.metrics.keys()).collect();
-        let mut csv = csv::Writer::from_writer(Vec::new());
-        let names = variables.iter().chain(&metrics).map(|name| name.as_str());
-        csv.write_record(FIRST_COLUMNS.into_iter().map(str::to_owned).chain(names.map(guarded)))?;
-        for trial in evidence.trials.measured() {
-            let variables = variables.iter().map(|name| trial.point.get(*name).map(u64::to_string).unwrap_or_default());
-            let metrics = metrics.iter().map(|name| trial.metrics.get(*name).map(f64::to_string).unwrap_or_default());
-            csv.write_record(first_cells(trial).into_iter().chain(variables).chain(metrics))?;
-        }
-        String::from_utf8(csv.into_inner()?).context("a record is not UTF-8")
-    }
+    String::from_utf8(csv.into_inner()?).context("a record is not UTF-8")
 }
 
 fn first_cells(trial: &TrialRecord) -> [String; 11] {

@@ -5,9 +5,7 @@
 //! that counts rollbacks twice, as the old report did, is printed only where its arithmetic was asked
 //! for by name.
 
-use anyhow::Result;
-
-use super::{Evidence, Options, Report, wording};
+use super::{Evidence, Report, wording};
 use analysis::{Cell, Kind};
 use record::format::{TrialRecord, WorkloadRecord, point_text};
 
@@ -106,68 +104,54 @@ fn row(title: &str, kind: Option<&Kind>, all: u64, arithmetic: Arithmetic) -> St
     )
 }
 
+pub const DBT2: Report = Report::new(
+    "dbt2",
+    "tpcc: DBT-2's table for each contender and point, every transaction counted once",
+    "dbduel report last --format dbt2",
+    |evidence, _| Ok(tables(evidence, Arithmetic::Once)),
+);
+pub const DBT2_COMPAT: Report = Report::new(
+    "dbt2-compat",
+    "the same in the arithmetic of DBT-2's old report, which counted rollbacks twice",
+    "dbduel report last --format dbt2-compat",
+    |evidence, _| Ok(tables(evidence, Arithmetic::Classic)),
+);
+
 /// A run's cells as DBT-2's tables.
-pub struct Stored(pub Arithmetic);
-
-impl Report for Stored {
-    fn name(&self) -> &'static str {
-        match self.0 {
-            Arithmetic::Once => "dbt2",
-            Arithmetic::Classic => "dbt2-compat",
+fn tables(evidence: &Evidence, arithmetic: Arithmetic) -> String {
+    let mut text = String::new();
+    let ours = |record: &&WorkloadRecord| has_its_transactions(record.kinds.iter().map(|kind| kind.name.as_str()));
+    let records = evidence.plan.workloads.iter().filter(ours);
+    for record in records.clone() {
+        let found = evidence.conclusions.workloads.iter().find(|one| one.workload == record.label);
+        for cell in found.into_iter().flat_map(|one| &one.cells) {
+            text += &cell_text(evidence, arithmetic, &record.label, record.clients_at(&cell.point), cell);
         }
     }
-
-    fn description(&self) -> &'static str {
-        match self.0 {
-            Arithmetic::Once => "tpcc: DBT-2's table for each contender and point, every transaction counted once",
-            Arithmetic::Classic => "the same in the arithmetic of DBT-2's old report, which counted rollbacks twice",
-        }
+    if text.is_empty() {
+        return "no workload of this run has TPC-C's transactions, and DBT-2's table has no others\n".to_owned();
     }
-
-    fn example(&self) -> &'static str {
-        match self.0 {
-            Arithmetic::Once => "dbduel report last --format dbt2",
-            Arithmetic::Classic => "dbduel report last --format dbt2-compat",
-        }
-    }
-
-    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        let mut text = String::new();
-        let ours = |record: &&WorkloadRecord| has_its_transactions(record.kinds.iter().map(|kind| kind.name.as_str()));
-        let records = evidence.plan.workloads.iter().filter(ours);
-        for record in records.clone() {
-            let found = evidence.conclusions.workloads.iter().find(|one| one.workload == record.label);
-            for cell in found.into_iter().flat_map(|one| &one.cells) {
-                text += &self.cell(evidence, &record.label, record.clients_at(&cell.point), cell);
-            }
-        }
-        if text.is_empty() {
-            return Ok("no workload of this run has TPC-C's transactions, and DBT-2's table has no others\n".to_owned());
-        }
-        let note = records.flat_map(|record| record.notes.first()).next();
-        Ok(text + &note.map(|note| format!("{note}\n")).unwrap_or_default())
-    }
+    let note = records.flat_map(|record| record.notes.first()).next();
+    text + &note.map(|note| format!("{note}\n")).unwrap_or_default()
 }
 
-impl Stored {
-    fn cell(&self, evidence: &Evidence, label: &str, clients: u32, cell: &Cell) -> String {
-        let method = &evidence.plan.method;
-        let place = format!("{label} on `{}`, {}", cell.contender, point_text(&cell.point));
-        if cell.trials_ok == 0 {
-            return format!("{place}: no trial has figures\n\n");
-        }
-        let trials = wording::count(cell.trials_ok, "trial");
-        let interval_s = cell.metrics.get(TrialRecord::INTERVAL).map_or(method.duration_s, |one| one.mean);
-        let figures = Figures {
-            kinds: &cell.kinds,
-            measured_s: interval_s * cell.trials_ok as f64,
-            ramp_up_s: method.warmup_s,
-            never_ran: cell.metrics.get("transactions.skipped").map_or(0.0, |one| one.mean * one.trials as f64),
-        };
-        let clients = wording::count(clients as usize, "client");
-        let heading = format!("{place}: {clients}, {trials} of {} s together\n", wording::number(interval_s));
-        format!("{heading}{}\n", table(&figures, self.0))
+fn cell_text(evidence: &Evidence, arithmetic: Arithmetic, label: &str, clients: u32, cell: &Cell) -> String {
+    let method = &evidence.plan.method;
+    let place = format!("{label} on `{}`, {}", cell.contender, point_text(&cell.point));
+    if cell.trials_ok == 0 {
+        return format!("{place}: no trial has figures\n\n");
     }
+    let trials = wording::count(cell.trials_ok, "trial");
+    let interval_s = cell.metrics.get(TrialRecord::INTERVAL).map_or(method.duration_s, |one| one.mean);
+    let figures = Figures {
+        kinds: &cell.kinds,
+        measured_s: interval_s * cell.trials_ok as f64,
+        ramp_up_s: method.warmup_s,
+        never_ran: cell.metrics.get("transactions.skipped").map_or(0.0, |one| one.mean * one.trials as f64),
+    };
+    let clients = wording::count(clients as usize, "client");
+    let heading = format!("{place}: {clients}, {trials} of {} s together\n", wording::number(interval_s));
+    format!("{heading}{}\n", table(&figures, arithmetic))
 }
 
 #[cfg(test)]

@@ -21,30 +21,22 @@ use analysis::{
 use record::format::tuning::SearchRecord;
 use record::format::{
     AaRecord, BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure,
-    HostRecord, ImageRecord, MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, WorkloadRecord,
+    HostRecord, ImageRecord, MethodRecord, Point, Purpose, RunRecord, SideRecord, Status, TrialRecord, WorkerRecord,
+    WorkloadRecord,
 };
 
 use super::sentences::{self, Said};
 use super::{Evidence, Options, Report, conditions, scaling, settings_and_plans};
 
-pub struct Json;
+pub const JSON: Report = Report::new(
+    "json",
+    "everything: method, host, trials, comparisons, findings; for programs",
+    "dbduel report last --format json | jq '.comparisons[] | select(.point == null)'",
+    write,
+);
 
-impl Report for Json {
-    fn name(&self) -> &'static str {
-        "json"
-    }
-
-    fn description(&self) -> &'static str {
-        "everything: method, host, trials, comparisons, findings; for programs"
-    }
-
-    fn example(&self) -> &'static str {
-        "dbduel report last --format json | jq '.comparisons[] | select(.point == null)'"
-    }
-
-    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        Ok(serde_json::to_string_pretty(&Document::of(evidence))? + "\n")
-    }
+fn write(evidence: &Evidence, _: &Options) -> Result<String> {
+    Ok(serde_json::to_string_pretty(&Document::of(evidence))? + "\n")
 }
 
 /// The JSON Schema of the report.
@@ -199,6 +191,9 @@ struct Trial<'a> {
     /// Absent in runs that kept none, and in passes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     windows: Vec<WindowFigures>,
+    /// Who made the load, where several workers did.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    workers: &'a [WorkerRecord],
 }
 
 /// What is known of a candidate beside its comparisons.
@@ -391,6 +386,7 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
         metrics: &trial.metrics,
         // Nothing of a log that is damaged: `dbduel verify` finds it.
         windows: evidence.windows.get(&trial.trial).and_then(|log| windows(log)).unwrap_or_default(),
+        workers: &trial.workers,
     }
 }
 

@@ -13,43 +13,34 @@ use super::render::html::escape;
 use super::sections::gate::{FEW, asked, interval, sentence};
 use super::{Evidence, Options, Report};
 
-pub struct JUnit;
+pub const JUNIT: Report = Report::new(
+    "junit",
+    "the gate as JUnit XML, one test case for each condition, for CI",
+    "dbduel report last --format junit --out gate.xml",
+    write,
+);
 
-impl Report for JUnit {
-    fn name(&self) -> &'static str {
-        "junit"
-    }
-
-    fn description(&self) -> &'static str {
-        "the gate as JUnit XML, one test case for each condition, for CI"
-    }
-
-    fn example(&self) -> &'static str {
-        "dbduel report last --format junit --out gate.xml"
-    }
-
-    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-        // Neither the race of a search nor an A/A test has a gate.
-        let none = Gate { answer: Answer::Passed, level: 0.0, conditions: vec![], weaker: vec![] };
-        let gate = evidence.gate().unwrap_or(none);
-        let counted = |kind: Kind| gate.conditions.iter().filter(|one| self::kind(one) == kind).count();
-        let counts = format!(
-            "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
-            gate.conditions.len(),
-            counted(Kind::Failure),
-            counted(Kind::Error),
-            counted(Kind::Skipped),
-            evidence.conclusions.tally.minutes * 60.0
-        );
-        let name = attribute(&evidence.plan.name);
-        writeln!(xml, "<testsuites name=\"dbduel\" {counts}>")?;
-        writeln!(xml, "  <testsuite name=\"{name}\" {counts} timestamp=\"{}\">", attribute(timestamp(evidence)))?;
-        xml += &properties(evidence);
-        gate.conditions.iter().for_each(|one| xml += &case(one));
-        xml += "  </testsuite>\n</testsuites>\n";
-        Ok(xml)
-    }
+fn write(evidence: &Evidence, _: &Options) -> Result<String> {
+    let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    // Neither the race of a search nor an A/A test has a gate.
+    let none = Gate { answer: Answer::Passed, level: 0.0, conditions: vec![], weaker: vec![] };
+    let gate = evidence.gate().unwrap_or(none);
+    let counted = |kind: Kind| gate.conditions.iter().filter(|one| self::kind(one) == kind).count();
+    let counts = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
+        gate.conditions.len(),
+        counted(Kind::Failure),
+        counted(Kind::Error),
+        counted(Kind::Skipped),
+        evidence.conclusions.tally.minutes * 60.0
+    );
+    let name = attribute(&evidence.plan.name);
+    writeln!(xml, "<testsuites name=\"dbduel\" {counts}>")?;
+    writeln!(xml, "  <testsuite name=\"{name}\" {counts} timestamp=\"{}\">", attribute(timestamp(evidence)))?;
+    xml += &properties(evidence);
+    gate.conditions.iter().for_each(|one| xml += &case(one));
+    xml += "  </testsuite>\n</testsuites>\n";
+    Ok(xml)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,7 +108,7 @@ mod tests {
     use record::format::gate::GateRecord;
 
     fn written(stored: StoredRun) -> String {
-        JUnit.write(&evidence_of(stored), &Options::default()).unwrap()
+        JUNIT.write(&evidence_of(stored), &Options::default()).unwrap()
     }
 
     /// Names and attributes of each element, and how many of them there are.

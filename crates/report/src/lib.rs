@@ -45,32 +45,57 @@ use record::format::{AaRecord, DiagnosticRecord, EmbeddedRecords, PlanRecord, Pu
 use record::{RunDir, StoredTrials};
 
 /// One format of a report. Lives beside the list that holds all of them.
-pub trait Report: Sync {
-    /// What stands behind `--format`.
-    fn name(&self) -> &'static str;
-    fn description(&self) -> &'static str;
-    /// A command line that makes one.
-    fn example(&self) -> &'static str;
-    fn write(&self, evidence: &Evidence, options: &Options) -> Result<String>;
+pub struct Report {
+    name: &'static str,
+    description: &'static str,
+    example: &'static str,
+    write: fn(&Evidence, &Options) -> Result<String>,
     /// Whether it writes colours where they are asked for. It then shows control characters itself.
-    fn has_colors(&self) -> bool {
-        false
+    has_colors: bool,
+}
+
+impl Report {
+    const fn new(
+        name: &'static str,
+        description: &'static str,
+        example: &'static str,
+        write: fn(&Evidence, &Options) -> Result<String>,
+    ) -> Report {
+        Report { name, description, example, write, has_colors: false }
+    }
+
+    /// What stands behind `--format`.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    pub fn description(&self) -> &'static str {
+        self.description
+    }
+
+    /// A command line that makes one.
+    pub fn example(&self) -> &'static str {
+        self.example
+    }
+
+    pub fn write(&self, evidence: &Evidence, options: &Options) -> Result<String> {
+        (self.write)(evidence, options)
     }
 }
 
 /// Every report there is; `text` is what a terminal gets.
-pub const REPORTS: &[&dyn Report] = &[
-    &text::Text,
-    &page::Html,
-    &text::Markdown,
-    &json::Json,
-    &csv::Csv,
-    &junit::JUnit,
-    &sysbench::Stored(sysbench::Layout::Modern),
-    &sysbench::Stored(sysbench::Layout::Classic),
-    &dbt2::Stored(dbt2::Arithmetic::Once),
-    &dbt2::Stored(dbt2::Arithmetic::Classic),
-    &sqlbench::Stored,
+pub const REPORTS: &[Report] = &[
+    text::TEXT,
+    page::HTML,
+    text::MARKDOWN,
+    json::JSON,
+    csv::CSV,
+    junit::JUNIT,
+    sysbench::stored::MODERN,
+    sysbench::stored::CLASSIC,
+    dbt2::DBT2,
+    dbt2::DBT2_COMPAT,
+    sqlbench::STORED,
 ];
 
 /// How a report should look, where that is the reader's choice.
@@ -91,7 +116,7 @@ pub struct Options {
 /// All that a report may look at.
 #[derive(Debug, Clone)]
 pub struct Evidence {
-    /// Where the run lies, for the reader.
+    /// Where the run lies, for the reader; empty where it lies in no folder.
     pub folder: String,
     pub plan: PlanRecord,
     pub run: RunRecord,
@@ -164,13 +189,18 @@ fn profiles(run: &RunDir, trials: &StoredTrials) -> Result<Vec<DiagnosticRecord>
 
 /// Tells a stored run in the form asked for.
 pub fn write(run: &RunDir, format: &str, options: &Options) -> Result<String> {
-    rendered(find(format)?, &Evidence::gather(run)?, options)
+    write_evidence(&Evidence::gather(run)?, format, options)
+}
+
+/// The same of a run that was read already.
+pub fn write_evidence(evidence: &Evidence, format: &str, options: &Options) -> Result<String> {
+    rendered(find(format)?, evidence, options)
 }
 
 /// The only control characters in it are line breaks, tabs and, where they are asked for, colours.
-fn rendered(report: &dyn Report, evidence: &Evidence, options: &Options) -> Result<String> {
+fn rendered(report: &Report, evidence: &Evidence, options: &Options) -> Result<String> {
     let text = report.write(evidence, options)?;
-    Ok(if options.color && report.has_colors() { text } else { visible(&text).into_owned() })
+    Ok(if options.color && report.has_colors { text } else { visible(&text).into_owned() })
 }
 
 /// The style sheet of pages.
@@ -184,9 +214,9 @@ pub fn inline_script() -> String {
 }
 
 /// The report of that name; the error lists those there are.
-pub fn find(format: &str) -> Result<&'static dyn Report> {
+pub fn find(format: &str) -> Result<&'static Report> {
     let found = REPORTS.iter().find(|report| report.name() == format);
-    found.copied().ok_or_else(|| {
+    found.ok_or_else(|| {
         let names: Vec<&str> = REPORTS.iter().map(|report| report.name()).collect();
         anyhow!("there is no report format `{format}`: use one of {}", names.join(", "))
     })

@@ -20,24 +20,15 @@ use super::render::html::{self, RECORDS_BEGIN, RECORDS_END};
 use super::sections::{document, seconds};
 use super::{Evidence, Options, Report};
 
-pub struct Html;
+pub const HTML: Report = Report::new(
+    "html",
+    "one self-contained page with charts, intervals, settings and the raw records",
+    "dbduel report last --format html --out report.html",
+    write,
+);
 
-impl Report for Html {
-    fn name(&self) -> &'static str {
-        "html"
-    }
-
-    fn description(&self) -> &'static str {
-        "one self-contained page with charts, intervals, settings and the raw records"
-    }
-
-    fn example(&self) -> &'static str {
-        "dbduel report last --format html --out report.html"
-    }
-
-    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        Ok(html::render(&document(evidence), &raw_records(evidence)?))
-    }
+fn write(evidence: &Evidence, _: &Options) -> Result<String> {
+    Ok(html::render(&document(evidence), &raw_records(evidence)?))
 }
 
 /// Enough to judge the run again: the plan, what was learned while it went on, the trials, and what reports

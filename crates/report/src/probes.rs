@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn every_trial_beside_the_plan_and_what_was_left_out_has_a_row() {
         let mut evidence = full_method();
-        let failure = Failure { step: "start".into(), message: "no room".into() };
+        let failure = Failure { step: "start".into(), message: "no room".into(), ..Failure::default() };
         let mut trials = evidence.trials.all();
         let last = trials.last_mut().unwrap();
         (last.status, last.failure) = (Status::Failed, Some(failure));

@@ -24,6 +24,7 @@ mod transactions;
 mod trials;
 mod tuning;
 mod waterfall;
+mod workers;
 
 use analysis::WorkloadConclusions;
 
@@ -58,6 +59,7 @@ pub const TOPICS: &[&dyn Topic] = &[
     &profile::Profile,
     &differences::Differences,
     &host::Host,
+    &workers::Workers,
     &method::Method,
     &aa::AaTest,
     &probes::Probes,

@@ -23,30 +23,21 @@ use super::{Evidence, Options, Report, wording};
 /// The version of the suite whose operations dbduel runs.
 const SUITE: &str = "2.15";
 
-pub struct Stored;
+pub const STORED: Report = Report::new(
+    "sqlbench",
+    "sql-bench's comparison table, a column per contender; --beside adds columns from RUN files of the classic suite",
+    "dbduel report last --format sqlbench --relative",
+    write,
+);
 
-impl Report for Stored {
-    fn name(&self) -> &'static str {
-        "sqlbench"
+fn write(evidence: &Evidence, options: &Options) -> Result<String> {
+    let own = columns(evidence);
+    if own.is_empty() {
+        return Ok("this run has no trial of sql-bench, and its table has no other workload\n".to_owned());
     }
-
-    fn description(&self) -> &'static str {
-        "sql-bench's comparison table, a column per contender; --beside adds columns from RUN files of the classic suite"
-    }
-
-    fn example(&self) -> &'static str {
-        "dbduel report last --format sqlbench --relative"
-    }
-
-    fn write(&self, evidence: &Evidence, options: &Options) -> Result<String> {
-        let own = columns(evidence);
-        if own.is_empty() {
-            return Ok("this run has no trial of sql-bench, and its table has no other workload\n".to_owned());
-        }
-        let columns: Vec<Column> = own.into_iter().chain(options.beside.iter().cloned()).collect();
-        expect_to_fit(&columns)?;
-        Ok(render(&columns, &options.table))
-    }
+    let columns: Vec<Column> = own.into_iter().chain(options.beside.iter().cloned()).collect();
+    expect_to_fit(&columns)?;
+    Ok(render(&columns, &options.table))
 }
 
 /// Wider tables than this were never printed.

@@ -8,10 +8,9 @@
 mod buckets;
 mod classic;
 mod modern;
-mod stored;
+pub(crate) mod stored;
 
 pub use buckets::Buckets;
-pub use stored::Stored;
 
 /// Whose layout to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

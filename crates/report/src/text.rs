@@ -10,48 +10,29 @@ use super::{Evidence, Options, Report};
 /// Where no terminal says how wide it is.
 const WIDTH: usize = 100;
 
-pub struct Text;
+pub const TEXT: Report = Report {
+    has_colors: true,
+    ..Report::new(
+        "text",
+        "a verdict for each candidate and the tables behind it, for a terminal",
+        "dbduel report last",
+        write,
+    )
+};
 
-impl Report for Text {
-    fn name(&self) -> &'static str {
-        "text"
-    }
-
-    fn description(&self) -> &'static str {
-        "a verdict for each candidate and the tables behind it, for a terminal"
-    }
-
-    fn example(&self) -> &'static str {
-        "dbduel report last"
-    }
-
-    fn write(&self, evidence: &Evidence, options: &Options) -> Result<String> {
-        let layout = Layout::new(options.width.unwrap_or(WIDTH), options.color);
-        let document = document(evidence);
-        Ok(if options.brief { text::brief(&document, layout) } else { text::full(&document, layout) })
-    }
-
-    fn has_colors(&self) -> bool {
-        true
-    }
+fn write(evidence: &Evidence, options: &Options) -> Result<String> {
+    let layout = Layout::new(options.width.unwrap_or(WIDTH), options.color);
+    let document = document(evidence);
+    Ok(if options.brief { text::brief(&document, layout) } else { text::full(&document, layout) })
 }
 
-pub struct Markdown;
+pub const MARKDOWN: Report = Report::new(
+    "markdown",
+    "GitHub-flavoured, for pull requests and summaries of jobs",
+    "dbduel report last --format markdown --out report.md",
+    write_markdown,
+);
 
-impl Report for Markdown {
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-
-    fn description(&self) -> &'static str {
-        "GitHub-flavoured, for pull requests and summaries of jobs"
-    }
-
-    fn example(&self) -> &'static str {
-        "dbduel report last --format markdown --out report.md"
-    }
-
-    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        Ok(markdown::render(&document(evidence)))
-    }
+fn write_markdown(evidence: &Evidence, _: &Options) -> Result<String> {
+    Ok(markdown::render(&document(evidence)))
 }

@@ -21,7 +21,8 @@ pub mod exit {
     /// A contender did not start or has no trial that succeeded, a point was given up, a server was gone at the
     /// end, or something needed is not there.
     pub const NOT_MEASURED: u8 = 4;
-    /// `check` found data that are not as they should be, `verify` a difference, or `selftest` missed a target.
+    /// `check` found data that are not as they should be, `verify` a difference, `selftest` missed a target, or a run
+    /// is another than the one in a store.
     pub const VIOLATION: u8 = 5;
     /// Interrupted; what was measured is kept.
     pub const INTERRUPTED: u8 = 130;

@@ -16,6 +16,9 @@ const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
 /// When clients lose their server, why it went is the better half of the message.
 pub(super) fn explain(trial: &Trial, mut server: RunningServer, failure: Failure, ran: &Tally) -> Error {
+    if matches!(failure, Failure::Worker { .. }) {
+        return failure.into();
+    }
     let Some(gone) = end(&mut server) else { return failure.into() };
     // What is left of it must be gone before another one takes its files.
     drop(server);

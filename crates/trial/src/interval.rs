@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use load::{Failure, Live, Load, Workload};
+use load::{Failure, Live, Workload};
 
-use crate::Conditions;
+use crate::{Conditions, Generated};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interval {
@@ -31,7 +31,9 @@ impl Interval {
         Interval { warmup: None, measured: Some(duration), events: None }
     }
 
-    pub(super) fn warm_up(&self, load: &mut Load, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
-        self.warmup.map_or(Ok(()), |time| load.warm_up(time, live))
+    /// Warms up, where it does, and returns when the measured part begins.
+    pub(super) fn warm_up(&self, load: &mut dyn Generated, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
+        self.warmup.map_or(Ok(()), |time| load.warm_up(time, live))?;
+        load.announce(self.measured, live)
     }
 }

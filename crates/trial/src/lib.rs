@@ -12,6 +12,7 @@ mod deferred_log;
 mod deferred_work;
 pub mod durability;
 mod environment;
+mod generator;
 pub mod generator_limit;
 pub mod host;
 mod interval;
@@ -35,15 +36,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::{Admin, AnyConnection, Isolation, Target};
 use jiff::Timestamp;
-use load::{
-    ErrorPolicy, Live, Load, LoadOptions, Measured, Rate, Setting, Tally, TriedTransaction, Workload, wrong_answers,
-};
+use load::{ErrorPolicy, Live, LoadOptions, Measured, Rate, Setting, Tally, TriedTransaction, Workload, wrong_answers};
 
 use crate::observe::{Observers, Readings, Subject, server_gauge};
 use engine::request::{PageCache, Transport, WorkCopy};
 use record::format::{CheckRecord, Failure, PlannedTrial, Series, Status, TrialRecord};
 
 pub use environment::{DataFolder, Environment, RunningServer};
+pub use generator::{Generated, Generator, Made, OfWorkers, ThisProcess};
 pub use interval::Interval;
 pub use metrics::metrics;
 pub use operations::remarks;
@@ -73,6 +73,8 @@ pub struct Trial<'a> {
     /// What the queries of `Workload::kept_values` brought on the loaded tables.
     pub loaded: &'a [String],
     pub client_cpus: ClientCpus,
+    /// Who makes its load.
+    pub generator: &'a dyn Generator,
     /// Where it meets the other side of its duet; none for a trial that runs alone.
     pub meeting: Option<&'a Meeting>,
     /// The trial's folder in the run.
@@ -227,7 +229,7 @@ fn run_in<'a>(
         return Err(Interrupted);
     }
     let mut finished = match measured {
-        Ok((tally, readings)) => succeeded(trial, &tally, readings),
+        Ok((tally, readings, of_workers)) => succeeded(trial, &tally, readings, of_workers),
         Err(error) => failed(trial, steps.current(), &error),
     };
     finished.record.shares_start_with = start.begun_by.filter(|first| *first != trial.planned.trial);
@@ -250,7 +252,7 @@ fn measure<'a>(
     left: &mut Left,
     observers: &mut Observers,
     live: &mut dyn FnMut(Live),
-) -> Result<(Tally, Readings)> {
+) -> Result<(Tally, Readings, OfWorkers)> {
     live(Live::without_load("start"));
     let (server, resident) = start.server(trial, steps)?;
     left.settings.clone_from(server.effective_settings());
@@ -260,16 +262,16 @@ fn measure<'a>(
         let isolation = isolation(trial, &target)?;
         let subject = Subject { monitor: server.monitor()?, ..server.subject() };
         let options = load_options(trial, &server);
-        Ok((Load::prepare(trial.workload, &target, options, trial.interrupted)?, subject, isolation))
+        Ok((trial.generator.prepare(trial, &target, options)?, subject, isolation))
     })?;
     meet(trial, steps)?;
-    if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(&mut load, live)))? {
+    if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(load.as_mut(), live)))? {
         return Err(crash::explain(trial, server, failure, &load.give_up()));
     }
     observers.begin(&subject);
     meet(trial, steps)?;
     let mut readings = Readings::default();
-    let Measured { tally, failure } = steps.take("measure", || {
+    let Made { measured: Measured { tally, failure }, of_workers } = steps.take("measure", || {
         Ok(load.measure(trial.interval.measured, live, &mut || readings = observers.end(&subject)))
     })?;
     if let Some(work) = trial.workload.defers_work() {
@@ -291,7 +293,7 @@ fn measure<'a>(
     } else {
         start.server = Some(server);
     }
-    Ok((tally, readings))
+    Ok((tally, readings, of_workers))
 }
 
 /// In a duet neither side goes on before both are so far.
@@ -437,7 +439,7 @@ impl Steps {
 pub fn absent(planned: &PlannedTrial) -> TrialRecord {
     let message = "the contender could not be prepared; why stood at the beginning of the run".to_owned();
     let now = Timestamp::now().to_string();
-    let failure = Some(Failure { step: "prepare".to_owned(), message });
+    let failure = Some(Failure { step: "prepare".to_owned(), message, ..Failure::default() });
     TrialRecord { failure, started_at: now.clone(), finished_at: now, ..record(planned, Status::Failed) }
 }
 
@@ -460,20 +462,31 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
         finished_at: String::new(),
         steps: Vec::new(),
         metrics: BTreeMap::new(),
+        workers: Vec::new(),
     }
 }
 
 fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
-    let failure = Failure { step: step.to_owned(), message: format!("{error:#}") };
+    let message = format!("{error:#}");
+    let failure = match error.downcast_ref::<load::Failure>() {
+        Some(load::Failure::Worker { worker, host, step: at, .. }) => {
+            let step = at.unwrap_or(step).to_owned();
+            Failure { step, message, worker: Some(*worker), host: Some(host.clone()) }
+        }
+        _ => Failure { step: step.to_owned(), message, ..Failure::default() },
+    };
     Finished::without_load(TrialRecord { failure: Some(failure), ..record(trial.planned, Status::Failed) })
 }
 
-fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
+fn succeeded(trial: &Trial, tally: &Tally, readings: Readings, of_workers: OfWorkers) -> Finished {
     let in_process = trial.environment.is_embedded();
     let mut flags = readings.flags.clone();
     let throttled_periods = readings.values.get("host_throttled_periods").copied().unwrap_or(0.0);
     let held_up = generator_limit::held_up(tally, throttled_periods);
-    if held_up.is_none() && !in_process && generator_limit::is_the_limit(tally, &readings, trial) {
+    // A worker that was the limit is named by its remark, which sets the flag too.
+    let is_named = of_workers.remarks.iter().any(|(flag, _)| flag == generator_limit::BOUND);
+    let is_explained = held_up.is_some() || is_named;
+    if !is_explained && !in_process && generator_limit::is_the_limit(tally, &readings, trial) {
         flags.push(generator_limit::BOUND.to_owned());
     }
     let mut remarks = operations::remarks(&tally.programs);
@@ -487,6 +500,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         remarks.extend(latency::starved(tally));
     }
     remarks.extend(deferred_log::torn(&tally.journal));
+    remarks.extend(of_workers.remarks);
     remarks.extend(held_up.map(|why| (generator_limit::BOUND.to_owned(), why)));
     flags.extend(remarks.keys().cloned());
     // With a limit, late arrivals are skipped by design.
@@ -494,6 +508,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         flags.push("saturated".to_owned());
     }
     let mut metrics = metrics(tally, &readings, in_process, trial.workload.as_ref());
+    metrics.extend(of_workers.metrics);
     if trial.rate.is_none() {
         metrics.extend(latency::corrected(tally));
     }
@@ -511,7 +526,8 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings) -> Finished {
         let efficiency = core_use::metrics(&metrics, tally.interval_ns as f64 / 1e9, trial.client_cpus.engine_cores);
         metrics.extend(efficiency);
     }
-    let record = TrialRecord { flags, remarks, metrics, ..record(trial.planned, Status::Ok) };
+    let workers = of_workers.workers;
+    let record = TrialRecord { flags, remarks, metrics, workers, ..record(trial.planned, Status::Ok) };
     Finished {
         record,
         series: series(tally),

@@ -5,6 +5,7 @@
 //! trial that carries one may be repeated without bias. What cannot be seen here leaves no reading,
 //! never a zero.
 
+pub mod cost;
 mod hardware_counters;
 mod host;
 mod machine;

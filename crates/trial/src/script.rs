@@ -14,8 +14,10 @@ pub fn remarks(tally: &Tally) -> BTreeMap<String, String> {
         "script-random-wraps" => "ends of a random function wrap, so that its numbers are not between them",
         _ => "sysbench 1.0 sends 0 for a FLOAT or DOUBLE parameter, dbduel its value",
     };
-    let placed =
-        tally.script_remarks.iter().map(|(flag, place)| ((*flag).to_owned(), format!("{place}: {}", meaning(flag))));
+    let placed = tally
+        .script_remarks
+        .iter()
+        .map(|(flag, place)| (flag.clone().into_owned(), format!("{place}: {}", meaning(flag))));
     let share = tally.blocked_ns as f64 / tally.in_flight_ns.max(1) as f64;
     let blocks = (share > BLOCKED_SHARE).then(|| {
         let why = format!(
@@ -40,7 +42,7 @@ mod tests {
 
     #[test]
     fn places_of_a_script_have_their_meaning() {
-        let script_remarks = [("script-random-wraps", "a.lua:3: (5, 1)".to_owned())].into();
+        let script_remarks = [("script-random-wraps".into(), "a.lua:3: (5, 1)".to_owned())].into();
         let found = remarks(&Tally { script_remarks, ..Tally::default() });
         assert!(
             found["script-random-wraps"].starts_with("a.lua:3: (5, 1): ends of a random function wrap"),

@@ -45,8 +45,8 @@ struct Open {
 }
 
 impl Server {
-    /// Listens on an address of this host's loopback; port 0 is any free one.
-    pub fn bind(address: SocketAddr, runs: PathBuf) -> Result<Server> {
+    /// Listens on an address of this host's loopback; port 0 is any free one. A reader sees `place` as where the runs are.
+    pub fn bind(address: SocketAddr, runs: PathBuf, place: &str) -> Result<Server> {
         ensure!(
             address.ip().is_loopback(),
             "{address} can be reached from other hosts: the pages have no password, so dbduel serves them on loopback only\n  \
@@ -57,7 +57,7 @@ impl Server {
             format!("cannot listen on {address}\n  next: --listen 127.0.0.1:0 takes any port that is free")
         })?;
         listener.set_nonblocking(true)?;
-        let site = Arc::new(Site::new(runs, listener.local_addr()?));
+        let site = Arc::new(Site::new(runs, place, listener.local_addr()?));
         Ok(Server { listener, site, open: Arc::default() })
     }
 

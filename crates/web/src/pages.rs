@@ -1,6 +1,5 @@
 //! The pages that are not reports: templates that escape every value.
 
-use std::path::Path;
 use std::sync::LazyLock;
 
 use anyhow::{Context, Result};
@@ -34,12 +33,11 @@ pub fn style() -> String {
 }
 
 /// All runs whose name, labels, contenders or time have every word that is searched for.
-pub fn list(runs: &[RunDir], search: &str, folder: &Path) -> Result<String> {
+pub fn list(runs: &[RunDir], search: &str, place: &str) -> Result<String> {
     let words: Vec<String> = search.split_whitespace().map(str::to_lowercase).collect();
     let summaries = runs.iter().map(RunDir::summary);
     let rows: Vec<_> = summaries.filter(|one| fits(one, &words)).map(|one| row(&one)).collect();
-    let folder = folder.display().to_string();
-    rendered("list.html", context! { rows, search, folder, stored => runs.len() })
+    rendered("list.html", context! { rows, search, place, stored => runs.len() })
 }
 
 fn fits(summary: &RunSummary, words: &[String]) -> bool {
@@ -79,6 +77,8 @@ pub fn message(title: &str, text: &str) -> String {
 
 #[cfg(test)]
 pub mod tests {
+    use std::path::Path;
+
     use super::*;
     use fixtures::{Story, stored_run};
 
@@ -101,7 +101,7 @@ pub mod tests {
         let runs = tempfile::tempdir().unwrap();
         stored_in(runs.path());
         let all = RunDir::all(runs.path()).unwrap();
-        let found = |search: &str| list(&all, search, runs.path()).unwrap().contains("/report?run=");
+        let found = |search: &str| list(&all, search, "runs").unwrap().contains("/report?run=");
         for search in ["", "  ", "IMG", "commit=", "onerror 5.5", "2031-05-04", "mysql-5.5-vs"] {
             assert!(found(search), "{search}");
         }

@@ -16,6 +16,7 @@ use report::{Evidence, Options};
 /// What is served, and under which names.
 pub struct Site {
     runs: PathBuf,
+    place: String,
     pub address: SocketAddr,
     hosts: Vec<String>,
 }
@@ -33,11 +34,11 @@ enum Missing {
 }
 
 impl Site {
-    pub fn new(runs: PathBuf, address: SocketAddr) -> Site {
+    pub fn new(runs: PathBuf, place: &str, address: SocketAddr) -> Site {
         let port = address.port();
         let hosts =
             [address.to_string(), format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
-        Site { runs, address, hosts: hosts.into() }
+        Site { runs, place: place.to_owned(), address, hosts: hosts.into() }
     }
 
     pub fn answer(&self, request: &Request) -> Answer {
@@ -59,7 +60,7 @@ impl Site {
         let page = |html: String| Ok(Ok(Answer::Page(Response::html(html))));
         match request.path.as_str() {
             "/" => {
-                page(pages::list(&RunDir::all(&self.runs)?, request.field("search").unwrap_or_default(), &self.runs)?)
+                page(pages::list(&RunDir::all(&self.runs)?, request.field("search").unwrap_or_default(), &self.place)?)
             }
             "/style.css" => Ok(Ok(Answer::Page(Response::of("text/css; charset=utf-8", pages::style())))),
             "/live.js" => Ok(Ok(Answer::Page(Response::of("text/javascript; charset=utf-8", live::SCRIPT.to_owned())))),
@@ -128,7 +129,7 @@ mod tests {
     const HOST: &str = "127.0.0.1:7070";
 
     fn site(runs: &std::path::Path) -> Site {
-        Site::new(runs.to_owned(), HOST.parse().unwrap())
+        Site::new(runs.to_owned(), "runs", HOST.parse().unwrap())
     }
 
     fn page(site: &Site, host: &str, target: &str) -> Response {

@@ -70,6 +70,7 @@ fn duel(folder: &std::path::Path) {
         runs: folder.join("runs"),
         resume: None,
         overrides: Overrides::default(),
+        progress: |_| {},
     };
     let active_run = ActiveRun::begin(&request).unwrap_or_else(|error| panic!("{error:?}"));
     let ended = carry_out(&active_run, Box::new(Nowhere), &AtomicBool::new(false)).unwrap();

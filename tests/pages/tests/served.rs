@@ -21,7 +21,7 @@ struct Served {
 
 impl Served {
     fn of(runs: &Path) -> Served {
-        let server = web::Server::bind("127.0.0.1:0".parse().unwrap(), runs.to_owned()).unwrap();
+        let server = web::Server::bind("127.0.0.1:0".parse().unwrap(), runs.to_owned(), "runs").unwrap();
         let interrupted = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&interrupted);
         let address = format!("http://{}", server.address());

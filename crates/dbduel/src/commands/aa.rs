@@ -4,15 +4,6 @@ use super::{Failure, run};
 use crate::cli::{AaArgs, RunArgs};
 
 pub fn aa(args: &AaArgs) -> Result<u8, Failure> {
-    run::run(&RunArgs {
-        file: args.file.clone(),
-        runs: args.runs.clone(),
-        resume: args.resume.clone(),
-        method: args.method.clone(),
-        label: Vec::new(),
-        gate: false,
-        full: false,
-        json: args.json,
-        twins: true,
-    })
+    let AaArgs { file, runs, resume, method, json } = args.clone();
+    run::run(&RunArgs { file, resume, json, twins: true, ..RunArgs::of(&runs, &method) })
 }

@@ -2,22 +2,21 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
-use super::{Failure, print};
+use super::{Failure, print, stored};
 use crate::cli::{CompareArgs, TableArgs, exit};
-use record::RunDir;
 use report::sqlbench::{self, Column, Layout};
 use report::{Evidence, compare as side_by_side};
 
 /// One thing to compare.
 enum Given {
     Run(Box<Evidence>),
-    File(Column),
+    File(Box<Column>),
 }
 
 pub fn compare(args: &CompareArgs) -> Result<u8, Failure> {
-    let given = args.results.iter().map(|name| open(&args.runs, name)).collect::<Result<Vec<Given>>>()?;
+    let given = args.results.iter().map(|name| open(args, name)).collect::<Result<Vec<Given>, Failure>>()?;
     let text = match given.as_slice() {
         [Given::Run(first), Given::Run(second)] if !all_passes(&[first, second]) => {
             side_by_side::runs([&args.results[0], &args.results[1]], [first, second])
@@ -37,13 +36,15 @@ pub fn layout(args: &TableArgs) -> Layout {
 }
 
 /// A file of that name, or else a run.
-fn open(runs: &Path, name: &str) -> Result<Given> {
+fn open(args: &CompareArgs, name: &str) -> Result<Given, Failure> {
     let path = Path::new(name);
     if path.is_file() {
-        return Ok(Given::File(sqlbench::read_log(path)?));
+        return Ok(Given::File(Box::new(sqlbench::read_log(path)?)));
     }
-    let run = RunDir::open(runs, name)
-        .with_context(|| format!("{name} is neither a stored run nor a RUN file of the classic sql-bench"))?;
+    let run = stored::open(&args.store, &args.runs, name).map_err(|failure| Failure {
+        error: failure.error.context(format!("{name} is neither a stored run nor a RUN file of the classic sql-bench")),
+        ..failure
+    })?;
     Ok(Given::Run(Box::new(Evidence::gather(&run)?)))
 }
 
@@ -56,7 +57,7 @@ fn columns(names: &[String], given: &[Given]) -> Result<Vec<Column>> {
     let mut columns = Vec::new();
     for (name, given) in names.iter().zip(given) {
         match given {
-            Given::File(column) => columns.push(column.clone()),
+            Given::File(column) => columns.push((**column).clone()),
             Given::Run(evidence) => {
                 let own = sqlbench::columns(evidence);
                 ensure!(

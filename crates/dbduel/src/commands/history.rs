@@ -2,19 +2,16 @@
 //! release that changed it.
 
 mod bisect;
-mod versions;
-
-use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 
 use super::run::{failed, run_to_end};
 use super::{Failure, first_screen, note, print};
 use crate::KNOWN;
-use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, MethodArgs, RunArgs, exit};
+use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, RunArgs, exit};
 use campaign::ActiveRun;
 use campaign::planning::{plan_experiment, unpack_sources};
-use experiment::{Experiment, resolve, shell_path};
+use experiment::{Experiment, releases, resolve, shell_path};
 use record::RunDir;
 
 pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
@@ -30,10 +27,10 @@ pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
 fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
     let overrides = args.method.overrides();
     let source = Experiment::source(&args.file, &KNOWN, &overrides).map_err(Failure::usage)?.text;
-    let mut releases = versions::releases(&args.versions).map_err(Failure::usage)?;
+    let mut releases = releases::releases(&KNOWN, &args.versions).map_err(Failure::usage)?;
     let file = args.file.display().to_string();
     let over = |releases: &[String]| -> Result<Experiment, Failure> {
-        let text = versions::over_releases(&source, releases)
+        let text = releases::over_releases(&source, releases)
             .with_context(|| format!("{file} is not readable as TOML"))
             .map_err(Failure::usage)?;
         let mut experiment = Experiment::parse(&text, &file, &KNOWN, &overrides).map_err(Failure::usage)?;
@@ -41,7 +38,7 @@ fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
         Ok(experiment)
     };
     let mut experiment = over(&releases)?;
-    if versions::is_image(&args.versions) {
+    if releases::is_image(&args.versions) {
         // Only their servers show which one is older.
         let found = experiment.contenders.iter().map(|contender| Ok(resolve(contender)?.version));
         let found: Vec<String> = found.collect::<Result<_>>()?;
@@ -54,22 +51,8 @@ fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
     note(&format!("{}: {}", releases.len(), releases.join(", ")));
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     let active_run = ActiveRun::of(&KNOWN, experiment, plan, &args.runs, &args.file, None).map_err(failed)?;
-    let args = RunArgs { json: args.json, ..run_args(None, &args.runs, &args.method) };
+    let args = RunArgs { json: args.json, ..RunArgs::of(&args.runs, &args.method) };
     run_to_end(&args, &active_run, &interrupted)
-}
-
-fn run_args(file: Option<&Path>, runs: &Path, method: &MethodArgs) -> RunArgs {
-    RunArgs {
-        file: file.map(Path::to_owned),
-        runs: runs.to_owned(),
-        resume: None,
-        method: method.clone(),
-        label: Vec::new(),
-        gate: false,
-        full: false,
-        json: false,
-        twins: false,
-    }
 }
 
 /// Runs of one name; of the last run's, where none is given.

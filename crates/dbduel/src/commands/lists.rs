@@ -47,11 +47,11 @@ fn name(what: Listed) -> String {
     what.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
-fn pretty(rows: Value) -> Result<String> {
+pub fn pretty(rows: Value) -> Result<String> {
     Ok(serde_json::to_string_pretty(&rows).context("cannot write the list as JSON")? + "\n")
 }
 
-fn rows(what: Listed, folder: &Path) -> Result<Vec<Value>> {
+pub fn rows(what: Listed, folder: &Path) -> Result<Vec<Value>> {
     Ok(match what {
         Listed::Engines => engines()?,
         Listed::Workloads => {
@@ -65,7 +65,7 @@ fn rows(what: Listed, folder: &Path) -> Result<Vec<Value>> {
     })
 }
 
-fn text(what: Listed, rows: &[Value], folder: &Path) -> String {
+pub fn text(what: Listed, rows: &[Value], folder: &Path) -> String {
     let line = |kind: &&dyn engine::Engine| {
         format!("\n{}: {}; engine = \"{}\"", kind.kind(), kind.description(), kind.example())
     };
@@ -91,10 +91,13 @@ fn without_image(row: &Value) -> Value {
 }
 
 /// The row of a run with its time to the second, and why it ended as a reader has it.
-fn in_words(row: &Value) -> Value {
+pub fn in_words(row: &Value) -> Value {
     let mut row = row.clone();
-    let started = row["started"].as_str().unwrap_or_default();
-    row["started"] = started.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ").into();
+    for time in ["started", "pushed"] {
+        if let Some(text) = row[time].as_str().map(str::to_owned) {
+            row[time] = text.split('.').next().unwrap_or_default().trim_end_matches('Z').replace('T', " ").into();
+        }
+    }
     if row["ended"] == "blocks" {
         row["ended"] = "completed".into();
     }
@@ -137,7 +140,7 @@ fn engines() -> Result<Vec<Value>> {
 }
 
 /// Columns as wide as their widest cell; the keys of the rows are the headings.
-fn table(rows: &[Value]) -> String {
+pub fn table(rows: &[Value]) -> String {
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::NOTHING);
     let cells = |row: &Value| row.as_object().into_iter().flatten().map(|(_, value)| cell(value)).collect::<Vec<_>>();

@@ -10,7 +10,8 @@ use record::RunDir;
 use record::shell::shell_path;
 use report::Evidence;
 
-use super::{Failure, note, print_report};
+use super::follower::Follower;
+use super::{Failure, note, print_report, stored};
 use crate::cli::{RunArgs, exit};
 use crate::progress_bar::Stderr;
 use crate::shipped;
@@ -22,6 +23,8 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
             shipped::FIRST
         )));
     }
+    // A mistake in the URL is found before anything is made.
+    stored::url_to_write(args.store.as_deref())?;
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     match engine::interruption::ending_servers(&interrupted, || ActiveRun::begin(&args.request())) {
         // Nothing is kept of a run that was still fetching its servers.
@@ -32,7 +35,13 @@ pub fn run(args: &RunArgs) -> Result<u8, Failure> {
 
 /// Goes through a session and prints what came out.
 pub fn run_to_end(args: &RunArgs, active_run: &ActiveRun, interrupted: &AtomicBool) -> Result<u8, Failure> {
-    finish(args, active_run.run_dir(), carry_out(active_run, Stderr::boxed(), interrupted))
+    let run_dir = active_run.run_dir();
+    let follower = stored::url_to_write(args.store.as_deref())?.map(|url| Follower::start(url, run_dir)).transpose()?;
+    let finished = finish(args, run_dir, carry_out(active_run, Stderr::boxed(), interrupted));
+    if let Some(follower) = follower {
+        follower.finish();
+    }
+    finished
 }
 
 pub fn failed(error: campaign::Error) -> Failure {

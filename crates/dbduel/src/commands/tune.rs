@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 
 use super::run::{self, failed};
 use super::{Failure, note, print};
@@ -24,11 +24,11 @@ use campaign::planning::{plan_experiment, unpack_sources};
 use campaign::race::{Raced, begin_record, race};
 use campaign::{ActiveRun, warn_of_never_ok, with_what_is_kept};
 
-use advisor::tuning::{Rival, crashes_text, duel_text};
+use advisor::tuning::Duel;
 use analysis::conclude;
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
-use experiment::{Experiment, Overrides, shell_path};
+use experiment::{Experiment, shell_path};
 use record::RunDir;
 use record::format::tuning::SearchRecord;
 use report::sentences::one_line;
@@ -67,7 +67,8 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
 
 /// Keeps everything that a search can go on from.
 fn begin(args: &TuneArgs, draft: &Draft) -> Result<ActiveRun, Failure> {
-    let (search, plan) = search_of(draft)?;
+    let search = draft.search(&KNOWN)?;
+    let plan = plan_experiment(&search)?;
     for one in &draft.record.refused {
         let why = one_line(&one.why);
         note(&format!("{} = {} is not tried, because the server refuses it: {why}", one.setting, one.value));
@@ -134,12 +135,6 @@ fn refuse_to_overwrite(write: Option<&Path>) -> Result<(), Failure> {
     )))
 }
 
-/// An experiment that was made out of one that had been read: mistakes in it are ours.
-fn experiment_of(text: &str, what: &str, overrides: &Overrides) -> Result<Experiment> {
-    let read = Experiment::parse(text, what, &KNOWN, overrides);
-    read.with_context(|| format!("cannot make the experiment of {what}"))
-}
-
 /// The winner against the incumbent, in blocks that had no part in choosing it.
 fn duel(
     args: &TuneArgs,
@@ -150,7 +145,7 @@ fn duel(
     interrupted: &AtomicBool,
 ) -> Result<u8, Failure> {
     let budget = draft.experiment.method.budget.map(|budget| budget.saturating_sub(raced.spent));
-    let (text, held_out, experiment) = duel_of(draft, winner, budget)?;
+    let Duel { text, held_out, experiment } = draft.duel(&KNOWN, winner, budget)?;
     let plan = plan_experiment(&experiment)?;
     let mut search = SearchRecord { held_out, ..raced.search };
     let file = search_dir.path().join("experiment.toml");
@@ -178,7 +173,7 @@ fn crashes(
     status: u8,
     interrupted: &AtomicBool,
 ) -> Result<u8, Failure> {
-    let Some(experiment) = crashes_of(draft, winner)?.filter(|_| status != exit::INTERRUPTED) else {
+    let Some(experiment) = draft.crashes(&KNOWN, winner)?.filter(|_| status != exit::INTERRUPTED) else {
         return Ok(status);
     };
     let known = search_dir.run_record()?.search.and_then(|search| search.outcome?.crashes);
@@ -191,7 +186,7 @@ fn crashes(
         }
         None => begin_crashes(args, search_dir, experiment)?,
     };
-    note(&format!("`{}` and `{}` crash now", draft.record.incumbent, name_of_the_winner(draft)));
+    note(&format!("`{}` and `{}` crash now", draft.record.incumbent, draft.name_of_the_winner()));
     let crashed = run::run_to_end(&run_args(args), &active_run, interrupted)?;
     Ok(if status == exit::DONE { crashed } else { status })
 }
@@ -211,19 +206,10 @@ fn begin_crashes(args: &TuneArgs, search_dir: &RunDir, experiment: Experiment) -
     Ok(active_run)
 }
 
-/// The crashes of the incumbent and a candidate; none where the file has no `[recovery]`.
-fn crashes_of(draft: &Draft, candidate: &str) -> Result<Option<Experiment>> {
-    let rival = rival(draft, candidate)?;
-    let text = crashes_text(&draft.source, &draft.experiment, &rival, &draft.record.point);
-    let Overrides { preset, seed, accept_noisy, .. } = draft.overrides.clone();
-    let overrides = Overrides { preset, seed, accept_noisy, ..Overrides::default() };
-    text.map(|text| experiment_of(&text, "the crashes", &overrides)).transpose()
-}
-
 /// Mistakes in `[recovery]` are found before the search, not behind it.
 fn expect_crashes(draft: &Draft) -> Result<(), Failure> {
     let any = draft.record.candidates.iter().find(|candidate| candidate.out.is_none());
-    any.map_or(Ok(()), |any| crashes_of(draft, &any.name).map(drop)).map_err(Failure::usage)
+    any.map_or(Ok(()), |any| draft.crashes(&KNOWN, &any.name).map(drop)).map_err(Failure::usage)
 }
 
 /// What the duel's run keeps of the search that chose its candidate.
@@ -237,18 +223,7 @@ fn of_the_duel(search: &SearchRecord, search_dir: &RunDir) -> SearchRecord {
 
 /// What `dbduel run` would have been asked for the duel.
 fn run_args(args: &TuneArgs) -> RunArgs {
-    let (runs, method) = (args.runs.clone(), args.method.clone());
-    RunArgs {
-        file: None,
-        runs,
-        resume: None,
-        method,
-        label: Vec::new(),
-        gate: false,
-        full: false,
-        json: args.json,
-        twins: false,
-    }
+    RunArgs { json: args.json, ..RunArgs::of(&args.runs, &args.method) }
 }
 
 /// Writes the duel's experiment to the file of the command line, once the duel is over.
@@ -302,22 +277,15 @@ fn first_blocks(plan: &Plan, blocks: u32) -> Duration {
     behind.map_or(plan.estimate.run, |at| plan.estimate.trial_starts[at])
 }
 
-/// The search as an experiment, and its plan.
-fn search_of(draft: &Draft) -> Result<(Experiment, Plan)> {
-    let search = experiment_of(&draft.search_text, "the search", &Overrides::default())?;
-    let plan = plan_experiment(&search)?;
-    Ok((search, plan))
-}
-
 /// What of the budget the search may take: what the first blocks of the duel leave.
 fn share_of_the_search(draft: &Draft) -> Result<Option<Duration>, Failure> {
     let Some(budget) = draft.experiment.method.budget else { return Ok(None) };
     let Some(some) = draft.record.candidates.iter().find(|candidate| candidate.out.is_none()) else {
         return Ok(Some(budget));
     };
-    let (_, _, duel) = duel_of(draft, &some.name, None)?;
+    let duel = draft.duel(&KNOWN, &some.name, None)?.experiment;
     let duel = first_blocks(&plan_experiment(&duel)?, BLOCKS_KEPT_FREE);
-    let one_block = first_blocks(&search_of(draft)?.1, 1);
+    let one_block = first_blocks(&plan_experiment(&draft.search(&KNOWN)?)?, 1);
     if budget >= duel + one_block {
         return Ok(Some(budget - duel));
     }
@@ -330,25 +298,4 @@ fn share_of_the_search(draft: &Draft) -> Result<Option<Duration>, Failure> {
         text(one_block),
         text(duel + one_block * 4)
     )))
-}
-
-/// The duel of a candidate: its text, the labels of workloads that had no part in the search, and its
-/// experiment.
-fn duel_of(draft: &Draft, candidate: &str, budget: Option<Duration>) -> Result<(String, Vec<String>, Experiment)> {
-    let rival = rival(draft, candidate)?;
-    let (text, held_out) = duel_text(&draft.source, &draft.experiment, &rival, &draft.record.point);
-    let overrides = Overrides { budget: budget.or(draft.overrides.budget), ..draft.overrides.clone() };
-    let experiment = experiment_of(&text, "the duel", &overrides)?;
-    Ok((text, held_out, experiment))
-}
-
-fn rival(draft: &Draft, candidate: &str) -> Result<Rival> {
-    let Some(found) = draft.record.candidates.iter().find(|one| one.name == candidate) else {
-        bail!("the search has no candidate `{candidate}`");
-    };
-    Ok(Rival { name: name_of_the_winner(draft), settings: found.settings.clone() })
-}
-
-fn name_of_the_winner(draft: &Draft) -> String {
-    if draft.record.incumbent == WINNER { format!("{WINNER} (2)") } else { WINNER.to_owned() }
 }

@@ -82,7 +82,7 @@ impl Place {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dbduel"));
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
-        command.env("DBDUEL_CACHE", self.path().join("cache")).env_remove("DBDUEL_WORK");
+        command.env("DBDUEL_CACHE", self.path().join("cache")).env_remove("DBDUEL_WORK").env_remove("DBDUEL_STORE");
         command.env("TMPDIR", self.path().join("tmp")).env_remove("NO_COLOR");
         command
     }

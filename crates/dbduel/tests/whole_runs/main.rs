@@ -3,6 +3,7 @@
 
 mod aa;
 mod arrangements;
+mod cluster;
 mod cores;
 mod crash;
 mod images;
@@ -15,5 +16,6 @@ mod serve;
 #[path = "../support/mod.rs"]
 mod support;
 mod targets;
+mod team_store;
 mod tune;
 mod windows;

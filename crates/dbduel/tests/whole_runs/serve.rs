@@ -22,7 +22,7 @@ fn experiment(blocks: u32) -> String {
 }
 
 /// `127.0.0.1:PORT` of a server that was started.
-fn address(server: &mut RunningServer) -> String {
+pub fn address(server: &mut RunningServer) -> String {
     let line = server.first_line();
     line.strip_prefix("http://").and_then(|rest| rest.strip_suffix('/')).unwrap_or_else(|| panic!("{line}")).to_owned()
 }
@@ -34,7 +34,7 @@ fn request(address: &str, target: &str) -> TcpStream {
     stream
 }
 
-fn page(address: &str, target: &str) -> String {
+pub fn page(address: &str, target: &str) -> String {
     let mut text = String::new();
     request(address, target).read_to_string(&mut text).unwrap();
     text

@@ -282,7 +282,11 @@ mod tests {
     #[test]
     fn what_takes_a_candidate_out_is_told_with_its_figures() {
         let check = |cause: OutCause, expected: &str| assert_eq!(why(&cause, "default"), expected);
-        let failure = record::format::Failure { step: "check".into(), message: "the data are wrong".into() };
+        let failure = record::format::Failure {
+            step: "check".into(),
+            message: "the data are wrong".into(),
+            ..record::format::Failure::default()
+        };
         check(OutCause::Failed { failure: Some(failure) }, "its trial failed at `check`: the data are wrong");
         let slow = OutCause::TooSlow { seconds: 240.2, allowed_s: 120.0 };
         check(slow, "its trial took 240 s, and 120 s were allowed");

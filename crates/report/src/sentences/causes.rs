@@ -257,7 +257,7 @@ mod tests {
         check(TestOutcome::Ended(gap(false)), &format!("{changed}, which does not confirm it"));
         let not_run = "; not tested with the data of both on tmpfs: ";
         check(TestOutcome::NotRun { because: "1 GiB is free".into() }, &format!("{not_run}1 GiB is free"));
-        let failure = Failure { step: "start".into(), message: "no room".into() };
+        let failure = Failure { step: "start".into(), message: "no room".into(), ..Failure::default() };
         let failed = TestOutcome::Failed { contender: "b".into(), failure };
         check(failed, &format!("{not_run}a trial of `b` failed at `start`: no room"));
         let lines = lines(&cause(Some(TestOutcome::Ended(gap(true)))));

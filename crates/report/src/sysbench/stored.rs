@@ -2,9 +2,7 @@
 //!
 //! What a record does not hold, the block leaves out and says so.
 
-use anyhow::Result;
-
-use super::super::{Evidence, Options, Report};
+use super::super::{Evidence, Report};
 use super::{Buckets, Fairness, Figures, Latency, Layout, Percentile, Queries};
 use record::format::{Status, TrialRecord, point_text};
 use record::metric::fairness;
@@ -12,35 +10,21 @@ use record::metric::fairness;
 /// sysbench's default percentile, which a record of enough transactions holds.
 const PERCENT: f64 = 95.0;
 
-/// The trials of a run in one of the layouts.
-pub struct Stored(pub Layout);
+pub const MODERN: Report = Report::new(
+    "sysbench-1.0",
+    "each trial in the layout of sysbench 1.0, for scripts that read it",
+    "dbduel report last --format sysbench-1.0",
+    |evidence, _| Ok(trials(evidence, Layout::Modern)),
+);
+pub const CLASSIC: Report = Report::new(
+    "sysbench-0.4",
+    "each trial in the layout of sysbench 0.4.12, as articles before 2012 show it",
+    "dbduel report last --format sysbench-0.4",
+    |evidence, _| Ok(trials(evidence, Layout::Classic)),
+);
 
-impl Report for Stored {
-    fn name(&self) -> &'static str {
-        match self.0 {
-            Layout::Modern => "sysbench-1.0",
-            Layout::Classic => "sysbench-0.4",
-        }
-    }
-
-    fn description(&self) -> &'static str {
-        match self.0 {
-            Layout::Modern => "each trial in the layout of sysbench 1.0, for scripts that read it",
-            Layout::Classic => "each trial in the layout of sysbench 0.4.12, as articles before 2012 show it",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        match self.0 {
-            Layout::Modern => "dbduel report last --format sysbench-1.0",
-            Layout::Classic => "dbduel report last --format sysbench-0.4",
-        }
-    }
-
-    fn write(&self, evidence: &Evidence, _options: &Options) -> Result<String> {
-        let block = |trial: &TrialRecord| title(trial) + &self.trial(evidence, trial);
-        Ok(evidence.trials.measured().iter().map(block).collect())
-    }
+fn trials(evidence: &Evidence, layout: Layout) -> String {
+    evidence.trials.measured().iter().map(|one| title(one) + &trial(evidence, layout, one)).collect()
 }
 
 fn title(trial: &TrialRecord) -> String {
@@ -48,15 +32,13 @@ fn title(trial: &TrialRecord) -> String {
     format!("Trial {number}: {workload} on `{contender}`, {}, block {block}\n", point_text(point))
 }
 
-impl Stored {
-    fn trial(&self, evidence: &Evidence, trial: &TrialRecord) -> String {
-        if trial.status == Status::Failed {
-            let failure = trial.failure.as_ref();
-            let why = failure.map_or("no reason is stored".to_owned(), |it| format!("{}: {}", it.step, it.message));
-            return format!("FAILED at {why}\n\n");
-        }
-        self.0.block(&figures(trial, trial.interval_s(&evidence.plan.method)))
+fn trial(evidence: &Evidence, layout: Layout, trial: &TrialRecord) -> String {
+    if trial.status == Status::Failed {
+        let failure = trial.failure.as_ref();
+        let why = failure.map_or("no reason is stored".to_owned(), |it| format!("{}: {}", it.step, it.message));
+        return format!("FAILED at {why}\n\n");
     }
+    layout.block(&figures(trial, trial.interval_s(&evidence.plan.method)))
 }
 
 fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {

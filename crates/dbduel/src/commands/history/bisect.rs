@@ -12,7 +12,6 @@ use toml::{Table, Value};
 
 use super::super::run::{failed, keep_reports, run};
 use super::super::{Failure, note, print};
-use super::{run_args, versions};
 use crate::KNOWN;
 use crate::cli::{HistoryBisectArgs, MethodArgs, RunArgs, exit};
 use crate::progress_bar::Stderr;
@@ -20,7 +19,7 @@ use analysis::gate::{Answer, gate};
 use analysis::{EndReason, Verdict, conclude};
 use campaign::planning::{plan_experiment, unpack_sources};
 use campaign::{ActiveRun, carry_out, with_what_is_kept};
-use experiment::{Experiment, shell_path};
+use experiment::{Experiment, releases, shell_path};
 use record::RunDir;
 use record::format::point_text;
 use record::quantity::percent_text;
@@ -34,7 +33,7 @@ const GIVE_UP: u8 = 128;
 
 /// `git bisect run` asks about the commit that is checked out: the file's `[gate]` answers.
 pub fn step(file: &Path, runs: &Path, method: &MethodArgs) -> Result<u8, Failure> {
-    let args = RunArgs { gate: true, ..run_args(Some(file), runs, method) };
+    let args = RunArgs { file: Some(file.to_owned()), gate: true, ..RunArgs::of(runs, method) };
     match run(&args) {
         Err(failure) => Err(Failure { status: for_git(failure.status), ..failure }),
         Ok(status) => Ok(for_git(status)),
@@ -72,7 +71,7 @@ fn read(args: &HistoryBisectArgs) -> Result<(Table, Vec<Table>)> {
     let source = std::fs::read_to_string(&args.file).with_context(|| format!("cannot read {path}"))?;
     let mut file: Table = source.parse().with_context(|| format!("{path} is not readable as TOML"))?;
     let contenders = match &args.versions {
-        Some(wanted) => versions::contenders(&file, &versions::releases(wanted)?),
+        Some(wanted) => releases::contenders(&file, &releases::releases(&KNOWN, wanted)?),
         None => contenders_of(&file),
     };
     ensure!(

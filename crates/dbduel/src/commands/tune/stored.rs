@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
-use super::{behind_the_search, crashes, duel_of, of_the_duel, run_args, search_and_duel, write_duel};
+use super::{behind_the_search, crashes, of_the_duel, run_args, search_and_duel, write_duel};
 use crate::KNOWN;
 use crate::cli::{TuneArgs, exit};
 use crate::commands::run::{self, failed};
@@ -22,7 +22,7 @@ use campaign::race::Raced;
 
 use experiment::{Experiment, Overrides, shell_path};
 use record::RunDir;
-use record::format::tuning::{GivenRecord, SearchRecord};
+use record::format::tuning::SearchRecord;
 
 /// A search that lies on the disk.
 struct Stored {
@@ -65,7 +65,7 @@ fn go_on_with_the_duel(
 ) -> Result<u8, Failure> {
     let beside = search_dir.path().with_file_name(duel);
     let run_dir = RunDir::open_to_write(&args.runs, beside.to_str().unwrap_or(duel))?;
-    let (text, _, _) = duel_of(draft, winner, None)?;
+    let text = draft.duel(&KNOWN, winner, None)?.text;
     let is_over = run_dir.run_record().is_ok_and(|run| run.ended_by.is_some_and(|by| by != "interrupted"));
     let status = if is_over {
         let format = if args.json { "json" } else { "text" };
@@ -101,10 +101,8 @@ impl Stored {
                 run_dir.name()
             )));
         };
-        let (file, overrides) = (run_dir.path().join("given.toml"), overrides(given));
-        let experiment = Experiment::parse(&source, "given.toml", &KNOWN, &overrides).map_err(Failure::usage)?;
-        let (search_text, record) = (run_dir.experiment()?, search.clone());
-        let draft = Draft { file, source, overrides, record, search_text, experiment };
+        let (file, search_text) = (run_dir.path().join("given.toml"), run_dir.experiment()?);
+        let draft = Draft::stored(file, source, given, search.clone(), search_text, &KNOWN).map_err(Failure::usage)?;
         Ok(Stored { run_dir, search, draft })
     }
 }
@@ -117,24 +115,6 @@ fn search_of(run_dir: &RunDir) -> Result<SearchRecord, Failure> {
             shell_path(run_dir.path())
         ))
     })
-}
-
-fn overrides(given: &GivenRecord) -> Overrides {
-    Overrides {
-        preset: given.preset.clone(),
-        budget: given.budget_s.map(Duration::from_secs_f64),
-        blocks: given.blocks,
-        seed: given.seed,
-        set: given.set.clone(),
-        accept_noisy: given.accept_noisy,
-        contrast: given.contrast,
-        diagnose: given.diagnose,
-        labels: Default::default(),
-        twins: false,
-        fallback_name: Some(given.name.clone()),
-        files: None,
-        leaves_recovery: true,
-    }
 }
 
 /// A file and flags beside `--resume` may only repeat what the search was asked for, as with `dbduel run`.

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 
-use advisor::advice::{Advice, MACHINES, Subject, advise};
+use crate::advice::{Advice, MACHINES, Subject, advise};
 use engine::request::Transport;
 use engine::tunable::{self, GIB, Machine, Tunable, What, tunables};
-use engine::{Cache, Installation, Resolved, ScratchServer, Site, provision, template};
+use engine::{Cache, Engines, Installation, Resolved, ScratchServer, Site, provision, template};
 use record::quantity::{bytes, bytes_text};
 
 const CLIENTS: u32 = 16;
@@ -25,8 +25,14 @@ pub struct Checked {
     pub lines: Vec<Result<String>>,
 }
 
-/// Puts advice and table to the servers whose `kind@version` begins with `name`, as [`super::selfcheck`] does.
-pub fn check_settings(name: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Checked> {
+/// Puts advice and table to the servers whose `kind@version` begins with `name`, as [`engine::selfcheck`] does.
+pub fn check_settings(
+    engines: Engines,
+    name: &str,
+    fetch: bool,
+    cache: &Cache,
+    progress: &dyn Fn(&str),
+) -> Vec<Checked> {
     let checked = |resolved: Resolved| {
         let wanted = fetch || resolved.is_here(cache);
         let lines = match wanted {
@@ -35,7 +41,7 @@ pub fn check_settings(name: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(
         };
         Checked { server: format!("{} {} ({})", resolved.kind, resolved.version, resolved.source_text()), lines }
     };
-    crate::KNOWN.engines.called(name).into_iter().map(checked).collect()
+    engines.called(name).into_iter().map(checked).collect()
 }
 
 fn check_server(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<Vec<Result<String>>> {

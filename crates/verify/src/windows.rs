@@ -1,6 +1,6 @@
 //! Records against the response times that trials kept window by window; for a run and for a page alike.
 
-use load::Histogram;
+use latency::Histogram;
 
 use super::Findings;
 use super::records::{QUANTILES, clients_of, quantiles};

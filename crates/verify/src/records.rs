@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use load::Histogram;
+use latency::Histogram;
 
 use super::Findings;
 use analysis::{SERIES_COLUMN, given_up};

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Login};
 
-use engine::request::Transport;
-use engine::{Cache, Installation, Resolved, ScratchServer, Server, provision};
+use crate::request::Transport;
+use crate::{Cache, Engines, Installation, Resolved, ScratchServer, Server, provision};
 
 /// What became of one release.
 #[derive(Debug)]
@@ -24,14 +24,14 @@ pub struct Checked {
 
 /// Checks the releases whose engine is `kind` or whose `kind@version` begins with it (all when it
 /// is empty). One that is not here is fetched or, without `fetch`, reported as skipped.
-pub fn selfcheck(kind: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Checked> {
+pub fn selfcheck(engines: Engines, kind: &str, fetch: bool, cache: &Cache, progress: &dyn Fn(&str)) -> Vec<Checked> {
     let checked = |resolved: Resolved| {
         let wanted = fetch || resolved.is_here(cache);
         let outcome = if wanted { check(&resolved, cache, progress).map(Some) } else { Ok(None) };
         let source = resolved.source_text();
         Checked { kind: resolved.kind, version: resolved.version, source, outcome }
     };
-    crate::KNOWN.engines.called(kind).into_iter().map(checked).collect()
+    engines.called(kind).into_iter().map(checked).collect()
 }
 
 fn check(resolved: &Resolved, cache: &Cache, progress: &dyn Fn(&str)) -> Result<f64> {

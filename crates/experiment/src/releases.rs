@@ -3,7 +3,7 @@
 use anyhow::{Result, anyhow, ensure};
 use toml::{Table, Value};
 
-use crate::KNOWN;
+use crate::Known;
 use engine::{Cache, by_version};
 
 /// Whether a release is the name of a container image: `mysql:8.4`, `registry.example/db/mysql:8.4`.
@@ -12,7 +12,7 @@ pub fn is_image(release: &str) -> bool {
 }
 
 /// `mysql@5.5.9` …, the oldest first, of `mysql@5.5.9,5.6.24` or `postgres@9.6..18`; or images as they stand.
-pub fn releases(wanted: &str) -> Result<Vec<String>> {
+pub fn releases(known: &Known, wanted: &str) -> Result<Vec<String>> {
     if is_image(wanted) {
         let images: Vec<String> = wanted.split(',').map(|image| image.trim().to_owned()).collect();
         ensure!(images.len() >= 2, "`{wanted}` is one image, and a history needs two");
@@ -22,7 +22,7 @@ pub fn releases(wanted: &str) -> Result<Vec<String>> {
         anyhow!("`{wanted}` names no engine\n  next: write it as postgres@9.6..18 or mysql@5.5.9,5.6.24")
     })?;
     let found = match versions.split_once("..") {
-        Some((first, last)) => range(kind, first, last)?,
+        Some((first, last)) => range(known, kind, first, last)?,
         None => versions.split(',').map(|version| version.trim().to_owned()).collect(),
     };
     ensure!(
@@ -34,8 +34,8 @@ pub fn releases(wanted: &str) -> Result<Vec<String>> {
 }
 
 /// All of the catalogue from one version to another, both included: `18` includes `18.1`.
-fn range(kind: &str, first: &str, last: &str) -> Result<Vec<String>> {
-    let of_kind: Vec<String> = KNOWN
+fn range(known: &Known, kind: &str, first: &str, last: &str) -> Result<Vec<String>> {
+    let of_kind: Vec<String> = known
         .engines
         .list(&Cache::open()?)
         .into_iter()
@@ -92,17 +92,18 @@ pub fn contenders(file: &Table, releases: &[String]) -> Vec<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::known;
 
     #[test]
     fn a_list_is_taken_as_it_stands_and_a_range_from_the_catalogue() {
-        assert_eq!(releases("mysql@5.5.9,8.0.31").unwrap(), ["mysql@5.5.9", "mysql@8.0.31"]);
-        let range = releases("postgres@9.6..18").unwrap();
+        assert_eq!(releases(&known(), "mysql@5.5.9,8.0.31").unwrap(), ["mysql@5.5.9", "mysql@8.0.31"]);
+        let range = releases(&known(), "postgres@9.6..18").unwrap();
         assert!(range.len() >= 5 && range[0].starts_with("postgres@9.6"), "{range:?}");
         assert!(range.last().is_some_and(|last| last.starts_with("postgres@18")), "{range:?}");
-        assert_eq!(releases("mysql:8.0.20, mysql:8.4").unwrap(), ["mysql:8.0.20", "mysql:8.4"]);
+        assert_eq!(releases(&known(), "mysql:8.0.20, mysql:8.4").unwrap(), ["mysql:8.0.20", "mysql:8.4"]);
         for (wrong, says) in [("mysql", "names no engine"), ("mysql@5.5.9", "needs two"), ("nosuch@1..2", "no engine")]
         {
-            assert!(releases(wrong).unwrap_err().to_string().contains(says), "{wrong}");
+            assert!(releases(&known(), wrong).unwrap_err().to_string().contains(says), "{wrong}");
         }
     }
 

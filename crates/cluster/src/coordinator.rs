@@ -1,0 +1,188 @@
+//! The coordinator of a run: has its agents launched, and again after one was lost, and makes the loads of its trials
+//! with them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use driver::{Dialect, Target};
+use experiment::{Cluster, Experiment};
+use load::{Failure, LoadOptions, dealt, divided};
+use trial::{ClientCpus, Generated, Generator, Trial, null_server};
+
+use crate::fleet::{Fleet, Lost};
+use crate::message::{Task, ToAgent, ToCoordinator, Where, WireLogin, WireRate};
+use crate::remote::Remote;
+
+/// A ceiling takes a second, after a server that does nothing has started.
+const CEILING_WITHIN: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(50);
+
+pub struct Coordinator {
+    pub(crate) cluster: Cluster,
+    experiment: Experiment,
+    run: String,
+    fleet: Mutex<Option<Fleet>>,
+    /// Statements a second against a server that does nothing, by worker and dialect.
+    ceilings: Mutex<BTreeMap<(usize, &'static str), f64>>,
+}
+
+impl Coordinator {
+    /// None where the experiment has no `[cluster]`.
+    pub fn new(experiment: &Experiment, run: &str) -> Option<Coordinator> {
+        Some(Coordinator {
+            cluster: experiment.cluster.clone()?,
+            experiment: experiment.clone(),
+            run: run.to_owned(),
+            fleet: Mutex::default(),
+            ceilings: Mutex::default(),
+        })
+    }
+
+    fn fleet(&self) -> MutexGuard<'_, Option<Fleet>> {
+        self.fleet.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the agents, unless they are there, and returns who they are.
+    pub fn launch(&self, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<String> {
+        let mut fleet = self.fleet();
+        let launched = match fleet.take() {
+            Some(fleet) => fleet,
+            None => Fleet::launch(&self.cluster, &self.run, interrupted, print)?,
+        };
+        Ok(fleet.insert(launched).described(&self.cluster))
+    }
+
+    /// Ends the agents; names those that are not proven to be gone.
+    pub fn end(&self) -> Vec<String> {
+        self.fleet().take().map_or_else(Vec::new, |mut fleet| fleet.end())
+    }
+
+    /// What each worker can send at most, all of them at once, since they share what they share.
+    pub fn measure_ceilings(
+        &self,
+        dialect: Dialect,
+        client_cpus: &ClientCpus,
+        clients: u32,
+    ) -> Result<Vec<(String, f64)>> {
+        let mut guard = self.fleet();
+        let Some(fleet) = guard.as_mut() else { bail!("no agents were launched") };
+        let clients = *null_server::clients_worth_measuring(&[clients]).last().unwrap_or(&1);
+        for (worker, (threads, cpus)) in fleet.cpus(client_cpus).into_iter().enumerate() {
+            fleet.send(worker, &ToAgent::Ceiling { dialect: dialect.name().to_owned(), clients, threads, cpus })?;
+        }
+        let (begun, mut seen) = (Instant::now(), BTreeMap::new());
+        while seen.len() < fleet.workers.len() {
+            match fleet.next(POLL) {
+                Ok(Some(one)) => match one.message {
+                    ToCoordinator::Ceiling { statements_per_s } => drop(seen.insert(one.worker, statements_per_s)),
+                    ToCoordinator::Fail { message } => bail!("{}: {message}", fleet.workers[one.worker].name()),
+                    _ => {}
+                },
+                Ok(None) if begun.elapsed() > CEILING_WITHIN => bail!("workers did not measure what they can send"),
+                Ok(None) => {}
+                Err(Lost { worker, what }) => bail!("{} {what}", fleet.workers[worker].name()),
+            }
+        }
+        let named = seen.iter().map(|(worker, rate)| (fleet.workers[*worker].name(), *rate)).collect();
+        let mut ceilings = self.ceilings.lock().unwrap_or_else(PoisonError::into_inner);
+        ceilings.extend(seen.into_iter().map(|(worker, rate)| ((worker, dialect.name()), rate)));
+        Ok(named)
+    }
+
+    /// Each worker's clock minus ours, and the bound of its error, in milliseconds.
+    pub fn clocks(&self) -> Result<Vec<(String, f64, f64)>> {
+        let mut guard = self.fleet();
+        let Some(fleet) = guard.as_mut() else { bail!("no agents were launched") };
+        let mut clocks = Vec::new();
+        for worker in 0..fleet.workers.len() {
+            match fleet.offset(worker, &mut Vec::new()) {
+                Ok(offset) => {
+                    let name = fleet.workers[worker].name();
+                    clocks.push((name, offset.offset_ns as f64 / 1e6, offset.edge_ns as f64 / 1e6));
+                }
+                Err(Lost { worker, what }) => bail!("{} {what}", fleet.workers[worker].name()),
+            }
+        }
+        Ok(clocks)
+    }
+
+    pub(crate) fn ceiling(&self, worker: usize, dialect: Dialect) -> Option<f64> {
+        self.ceilings.lock().unwrap_or_else(PoisonError::into_inner).get(&(worker, dialect.name())).copied()
+    }
+
+    /// What each worker with clients does in a trial.
+    fn tasks(
+        &self,
+        trial: &Trial,
+        target: &Target,
+        options: &LoadOptions,
+        cpus: &[(u32, Vec<usize>)],
+    ) -> Option<Vec<(usize, Task)>> {
+        let (_, choice) = self.experiment.parts_of(&trial.planned.contender, &trial.planned.workload);
+        let weights = &self.cluster.weights;
+        let sharers = sharers(options.clients, weights);
+        let queues = divided(options.rate.map_or(0, |rate| rate.queue_max), &sharers);
+        let at = Where::of(&target.endpoint)?;
+        let task = |(place, own): (usize, Vec<u32>)| Task {
+            workload: choice.kind.name.to_owned(),
+            options: choice.options_at(&trial.planned.point),
+            dialect: target.dialect.name().to_owned(),
+            at: at.clone(),
+            login: WireLogin::of(&target.login),
+            input_seed: options.input_seed,
+            data_seed: options.data_seed,
+            clients: options.clients,
+            own,
+            place: place as u32,
+            weights: sharers.clone(),
+            rate: options.rate.map(|rate| WireRate::new(rate, queues[place].max(1))),
+            interval_ms: options.interval_max.as_millis() as u64,
+            drain_ms: options.drain_max.as_millis() as u64,
+            window_ms: options.windows.map(|window| window.as_millis() as u64),
+            threads: cpus[place].0,
+            cpus: cpus[place].1.clone(),
+            keep_raw: self.cluster.keep_raw,
+        };
+        let parts = dealt(options.clients, weights).into_iter().enumerate();
+        Some(parts.filter(|(_, own)| !own.is_empty()).map(|one| (one.0, task(one))).collect())
+    }
+}
+
+/// Arrivals are divided among the workers that have clients.
+fn sharers(clients: u32, weights: &[u32]) -> Vec<u32> {
+    let parts = dealt(clients, weights);
+    weights.iter().zip(parts).map(|(weight, own)| if own.is_empty() { 0 } else { *weight }).collect()
+}
+
+impl Generator for Coordinator {
+    fn prepare<'t>(
+        &'t self,
+        trial: &'t Trial<'t>,
+        target: &Target,
+        options: LoadOptions,
+    ) -> Result<Box<dyn Generated + 't>, Failure> {
+        let launched = self.launch(trial.interrupted, &|_| ());
+        if let Err(error) = launched {
+            let is_interrupted = error.is::<trial::Interrupted>();
+            return Err(if is_interrupted { Failure::Interrupted } else { launching_failed(&error) });
+        }
+        let cpus = self.fleet().as_ref().map(|fleet| fleet.cpus(&trial.client_cpus)).unwrap_or_default();
+        let tasks = self.tasks(trial, target, &options, &cpus);
+        let tasks = tasks.ok_or_else(|| Failure::Start("an embedded engine has no workers".to_owned()))?;
+        let drain_max = options.drain_max;
+        let raw = self.cluster.keep_raw.then(|| PathBuf::from(trial.folder));
+        let mut remote = Remote::new(self, self.fleet(), trial, target.dialect, tasks, drain_max, raw);
+        remote.prepare()?;
+        Ok(Box::new(remote))
+    }
+}
+
+/// No worker can be named where none came.
+fn launching_failed(error: &anyhow::Error) -> Failure {
+    let what = format!("is missing: {error:#}");
+    Failure::Worker { worker: 1, host: "an unknown host".to_owned(), step: Some("launch"), what }
+}

@@ -1,0 +1,383 @@
+//! `cargo xtask conform-cluster`: workers below a real Slurm cluster, and over ssh between network namespaces.
+//!
+//! Slurm, munge and sshd are unpacked from Debian's packages, not installed, and run from a private folder. A duel with
+//! 1, 2 and 4 workers at a fixed rate must give the same transactions and rates; whatever is killed must be noticed,
+//! and nothing may be left.
+
+mod agents;
+mod namespace;
+mod slurm;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::held::dbduel;
+use agents::{Agent, agents_of};
+use namespace::Namespace;
+use slurm::Slurm;
+
+#[derive(clap::Args)]
+pub struct ConformCluster {
+    /// Two blocks in place of eight, and three of the failures: under a minute
+    #[arg(long)]
+    short: bool,
+}
+
+const ENGINES: [&str; 2] = ["mariadb@system", "postgres@system"];
+/// Few clients are busy at this rate, so that dividing them adds no waiting.
+const RATE: u32 = 100;
+const CLIENTS: u32 = 8;
+const BLOCKS: u32 = 8;
+const SHORT_BLOCKS: u32 = 2;
+const SETUP_WITHIN: Duration = Duration::from_secs(90);
+/// From the cause to the record of the failed trial, and from there to the last agent's end.
+const NOTICED_WITHIN: Duration = Duration::from_secs(3);
+const GONE_WITHIN: Duration = Duration::from_secs(3);
+const POLL: Duration = Duration::from_millis(5);
+
+pub fn run(options: &ConformCluster, root: &Path) -> Result<()> {
+    let dbduel = dbduel(root)?;
+    let folder = tempfile::tempdir()?;
+    std::fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let packages = match slurm::unpacked(folder.path()) {
+        Ok(packages) => packages,
+        Err(why) => {
+            println!("skipped: {why:#}");
+            return Ok(());
+        }
+    };
+    let begun = Instant::now();
+    let slurm = Slurm::start(&packages, &folder.path().join("slurm"))?;
+    println!("Slurm with two nodes: up after {:.1} s", begun.elapsed().as_secs_f64());
+    let bench = Bench { dbduel, folder: folder.path().to_owned(), slurm };
+    let mut wrong = bench.divisions(if options.short { SHORT_BLOCKS } else { BLOCKS })?;
+    wrong.extend(bench.failures(options.short)?);
+    wrong.extend(over_ssh(&bench, &packages)?);
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
+    Ok(())
+}
+
+struct Bench {
+    dbduel: PathBuf,
+    folder: PathBuf,
+    slurm: Slurm,
+}
+
+/// A run under way, in a folder of its own.
+struct Run {
+    child: Child,
+    runs: PathBuf,
+}
+
+impl Run {
+    fn records(&self) -> Vec<Value> {
+        let run = std::fs::read_dir(&self.runs).into_iter().flatten().flatten().next();
+        let text =
+            run.and_then(|run| std::fs::read_to_string(run.path().join("trials.ndjson")).ok()).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Has the folder of this trial a server's log, so that it has begun?
+    fn has_begun(&self, trial: u32) -> bool {
+        let run = std::fs::read_dir(&self.runs).into_iter().flatten().flatten().next();
+        run.is_some_and(|run| run.path().join(format!("trials/{trial}")).is_dir())
+    }
+
+    fn interrupt(mut self) -> Result<()> {
+        // SAFETY: the child has not been waited for, so its pid is its own.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
+        wait_for("the end of an interrupted run", Duration::from_secs(30), || Ok(self.child.try_wait()?.is_some()))
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait_for(what: &str, limit: Duration, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    let begun = Instant::now();
+    while !is_so()? {
+        ensure!(begun.elapsed() < limit, "{what}: not within {:.1} s", limit.as_secs_f64());
+        std::thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+impl Bench {
+    fn start(&self, name: &str, file: &str, extra: &[(&str, &str)]) -> Result<Run> {
+        let path = self.folder.join(format!("{name}.toml"));
+        std::fs::write(&path, file)?;
+        let runs = self.folder.join(name);
+        let mut command = Command::new(&self.dbduel);
+        command.args(["run", "--accept-noisy", "--runs"]).arg(&runs).arg(&path).stdin(Stdio::null());
+        command.env("DBDUEL_CACHE", self.folder.join("cache")).envs(extra.iter().copied());
+        let log = std::fs::File::create(self.folder.join(format!("{name}.log")))?;
+        let child = self.slurm.environment(&mut command).stdout(log.try_clone()?).stderr(log).spawn()?;
+        Ok(Run { child, runs })
+    }
+
+    fn finished(&self, name: &str, file: &str) -> Result<Vec<Value>> {
+        let mut run = self.start(name, file, &[])?;
+        let status = run.child.wait()?;
+        let log = std::fs::read_to_string(self.folder.join(format!("{name}.log"))).unwrap_or_default();
+        ensure!(status.success(), "dbduel run failed ({status})\n{log}");
+        Ok(run.records())
+    }
+
+    /// The same duel with 1, 2 and 4 workers.
+    fn divisions(&self, blocks: u32) -> Result<Vec<String>> {
+        println!("workers  trials     due  committed  p99 ms  start spread ms (median, max)  edge error ms (max)");
+        let (mut wrong, mut first): (Vec<String>, Vec<Value>) = (Vec::new(), Vec::new());
+        for workers in [1, 2, 4] {
+            let file = experiment(&format!("rate = {RATE}"), "2s", blocks, workers);
+            let trials = self.finished(&format!("workers-{workers}"), &file)?;
+            wrong.extend(trials.iter().filter_map(|trial| not_whole(trial, workers)));
+            print_division(workers, &trials);
+            match first.is_empty() {
+                true => first = trials,
+                false => wrong.extend(compared(&first, &trials, workers)),
+            }
+        }
+        Ok(wrong)
+    }
+
+    /// What is killed is noticed, and nothing is left.
+    fn failures(&self, short: bool) -> Result<Vec<String>> {
+        println!("cause                        noticed s  all gone s  next trial");
+        let all: &[Harm] =
+            &[Harm::Kill, Harm::Stop, Harm::KillSrun, Harm::Cancel, Harm::LoseNode, Harm::KillCoordinator];
+        let mut wrong = Vec::new();
+        for harm in all.iter().filter(|harm| !short || matches!(harm, Harm::Kill | Harm::Stop | Harm::LoseNode)) {
+            if let Err(error) = self.harmed(*harm) {
+                println!("{:28} {error:#}", harm.title());
+                wrong.push(format!("{}: {error:#}", harm.title()));
+            }
+        }
+        Ok(wrong)
+    }
+
+    fn harmed(&self, harm: Harm) -> Result<()> {
+        let name = format!("harm-{}", harm.title().replace(' ', "-"));
+        let mut run = self.start(&name, &experiment("compat = \"sysbench-1.0\"", "4s", 4, 2), &[])?;
+        let program = self.dbduel.clone();
+        wait_for("the first trial", SETUP_WITHIN, || Ok(run.has_begun(1) && agents_of(&program).len() == 2))?;
+        // Its clients are under load by then.
+        std::thread::sleep(Duration::from_secs(2));
+        ensure!(run.records().is_empty(), "the first trial was over too soon");
+        let agents = agents_of(&program);
+        let begun = Instant::now();
+        self.inflict(harm, &agents, &run)?;
+        if harm == Harm::KillCoordinator {
+            let _ = run.child.wait();
+            wait_for("all agents gone", GONE_WITHIN, || Ok(agents_of(&program).is_empty()))?;
+            println!("{:28} {:>9} {:>11.2}  -", harm.title(), "-", begun.elapsed().as_secs_f64());
+            return Ok(());
+        }
+        wait_for("the record of the trial", NOTICED_WITHIN + GONE_WITHIN, || Ok(!run.records().is_empty()))?;
+        let noticed = begun.elapsed();
+        let first = run.records().remove(0);
+        ensure!(first["status"] == "failed" && first["failure"]["worker"].is_u64(), "no failed trial: {first}");
+        let old = |agent: &Agent| agents.contains(agent);
+        wait_for("the agents of the trial gone", GONE_WITHIN, || Ok(!agents_of(&program).iter().any(old)))?;
+        let gone = begun.elapsed();
+        ensure!(noticed <= NOTICED_WITHIN + GONE_WITHIN, "noticed after {:.1} s", noticed.as_secs_f64());
+        self.slurm.mend()?;
+        wait_for("the next trial", SETUP_WITHIN, || Ok(run.records().len() > 1))?;
+        let next = run.records().remove(1);
+        println!("{:28} {:>9.2} {:>11.2}  {}", harm.title(), noticed.as_secs_f64(), gone.as_secs_f64(), next["status"]);
+        println!("    {}", first["failure"]["message"].as_str().unwrap_or_default());
+        run.interrupt()?;
+        wait_for("all agents gone", GONE_WITHIN, || Ok(agents_of(&program).is_empty()))
+    }
+
+    fn inflict(&self, harm: Harm, agents: &[Agent], run: &Run) -> Result<()> {
+        let victim = agents.first().context("no agent")?;
+        match harm {
+            Harm::Kill => victim.signal(libc::SIGKILL),
+            Harm::Stop => victim.signal(libc::SIGSTOP),
+            Harm::KillSrun => agents::child_of(run.child.id(), "srun").context("no srun")?.signal(libc::SIGKILL),
+            Harm::Cancel => self.slurm.cancel_all()?,
+            Harm::LoseNode => self.slurm.lose_node(victim)?,
+            Harm::KillCoordinator => Agent::of(run.child.id() as i32).signal(libc::SIGKILL),
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Harm {
+    Kill,
+    Stop,
+    KillSrun,
+    Cancel,
+    LoseNode,
+    KillCoordinator,
+}
+
+impl Harm {
+    fn title(self) -> &'static str {
+        match self {
+            Harm::Kill => "agent killed",
+            Harm::Stop => "agent stopped",
+            Harm::KillSrun => "srun killed",
+            Harm::Cancel => "job cancelled",
+            Harm::LoseNode => "node lost",
+            Harm::KillCoordinator => "coordinator killed",
+        }
+    }
+}
+
+fn experiment(load: &str, duration: &str, blocks: u32, workers: u32) -> String {
+    let contenders = ENGINES.map(|engine| format!("{{ engine = \"{engine}\" }}")).join(", ");
+    format!(
+        "contender = [{contenders}]\n\
+         workload = {{ name = \"oltp_point_select\", rows = 1000, clients = {CLIENTS}, {load} }}\n\
+         method = {{ preset = \"quick\", duration = \"{duration}\", warmup = \"1s\", blocks = {blocks}, stop = \"never\", seed = 7 }}\n\
+         clients.transport = \"tcp\"\n\
+         [cluster]\nlauncher = \"slurm\"\nworkers = {workers}\nlisten = \"127.0.0.1:0\"\n{}",
+        if workers == 2 { "slurm = [\"-N2\"]\n" } else { "slurm = [\"--overcommit\"]\n" }
+    )
+}
+
+/// A trial whose workers do not add up.
+fn not_whole(trial: &Value, workers: u32) -> Option<String> {
+    let records = trial["workers"].as_array().map_or(&[][..], Vec::as_slice);
+    let sum = |name: &str| records.iter().filter_map(|worker| worker[name].as_f64()).sum::<f64>();
+    let whole = |name: &str| trial["metrics"][format!("transactions.{name}")].as_f64();
+    let adds_up = ["due", "committed", "failed", "skipped"].iter().all(|name| whole(name) == Some(sum(name)));
+    let is_whole = trial["status"] == "ok" && records.len() == workers as usize && adds_up;
+    (!is_whole).then(|| format!("{workers} workers: trial {} does not add up: {trial}", trial["trial"]))
+}
+
+fn print_division(workers: u32, trials: &[Value]) {
+    let metric = |name: &str| {
+        let mut values: Vec<f64> = trials.iter().filter_map(|trial| trial["metrics"][name].as_f64()).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values
+    };
+    let sum = |name: &str| metric(name).iter().sum::<f64>();
+    let median = |name: &str| metric(name).get(trials.len() / 2).copied().unwrap_or(f64::NAN);
+    let most = |name: &str| metric(name).last().copied().unwrap_or(f64::NAN);
+    println!(
+        "{workers:7} {:7} {:7} {:10} {:7.2} {:15.2} {:13.2} {:20.3}",
+        trials.len(),
+        sum("transactions.due"),
+        sum("transactions.committed"),
+        median("latency_ms_p99"),
+        median("start_spread_ms"),
+        most("start_spread_ms"),
+        most("edge_error_ms")
+    );
+}
+
+/// The same trial has the same arrivals whatever the number of workers, but for one at either edge, whose side depends
+/// on the clocks' errors; and the same rate.
+fn compared(one: &[Value], many: &[Value], workers: u32) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let due = |trial: &Value| trial["metrics"]["transactions.due"].as_f64().unwrap_or(f64::NAN);
+    let pairs: Vec<(f64, f64)> = one
+        .iter()
+        .filter_map(|first| Some((due(first), due(many.iter().find(|other| other["trial"] == first["trial"])?))))
+        .collect();
+    let equal = pairs.iter().filter(|(first, other)| first == other).count();
+    println!("        {equal} of {} trials have exactly the arrivals of one worker", pairs.len());
+    if let Some((first, other)) = pairs.iter().find(|(first, other)| (first - other).abs() > 2.0) {
+        wrong.push(format!("{workers} workers: {other} arrivals in a trial that has {first} with one"));
+    }
+    let logs: Vec<f64> = one
+        .iter()
+        .filter_map(|first| {
+            let other = many.iter().find(|other| other["trial"] == first["trial"])?;
+            Some((other["metrics"]["tps"].as_f64()? / first["metrics"]["tps"].as_f64()?).ln())
+        })
+        .collect();
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let spread = (logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (logs.len() as f64 - 1.0)).sqrt();
+    let half = 2.2 * spread / (logs.len() as f64).sqrt();
+    println!("        tps beside one worker: {:+.3} % (95 % CI ±{:.3} %)", mean * 100.0, half * 100.0);
+    if mean.abs() > half.max(0.002) {
+        wrong.push(format!("{workers} workers: tps differs by {:.2} % from one worker's", mean * 100.0));
+    }
+    wrong
+}
+
+/// A duel of two databases of one server with the workers in another network namespace, and the link taken down.
+fn over_ssh(bench: &Bench, packages: &Path) -> Result<Vec<String>> {
+    let space = match Namespace::make(packages, &bench.folder.join("ssh")) {
+        Ok(space) => space,
+        Err(why) => {
+            println!("ssh skipped: {why:#}");
+            return Ok(Vec::new());
+        }
+    };
+    let server = crate::held::Held::start_or_fail(&bench.dbduel, "mariadb@system", &["--tcp"])?;
+    let port = space.forward(server.port()?)?;
+    let mut admin = server.admin(server.text("database")?)?;
+    for name in ["one", "two"] {
+        admin.run(&format!("CREATE DATABASE {name}")).context("cannot make a database")?;
+    }
+    let password = server.target()?.login.password.map(|secret| secret.expose().to_owned()).unwrap_or_default();
+    let target = |name: &str| {
+        format!(
+            "{{ name = \"{name}\", target = \"mysql://{}@{}:{port}/{name}\" }}",
+            server.text("user").unwrap_or("root"),
+            space.here()
+        )
+    };
+    let file = |duration: &str| {
+        format!(
+            "contender = [{}, {}]\nworkload = {{ name = \"oltp_point_select\", rows = 1000, clients = 4, rate = 100 }}\n\
+             method = {{ preset = \"quick\", duration = \"{duration}\", warmup = \"1s\", blocks = 2, stop = \"never\" }}\n\
+             [cluster]\nlauncher = \"ssh\"\nhosts = [\"worker\"]\nworkers = 2\nssh = [\"-F\", \"{}\"]\n",
+            target("one"),
+            target("two"),
+            space.config().display()
+        )
+    };
+    let login = [("DBDUEL_PASSWORD", password.as_str())];
+    let mut run = bench.start("ssh", &file("2s"), &login)?;
+    let status = run.child.wait()?;
+    let log = std::fs::read_to_string(bench.folder.join("ssh.log")).unwrap_or_default();
+    ensure!(status.success(), "dbduel run over ssh failed ({status})\n{log}");
+    let mut wrong: Vec<String> = run.records().iter().filter_map(|trial| not_whole(trial, 2)).collect();
+    println!("ssh between two namespaces: {} trials", run.records().len());
+    print_division(2, &run.records());
+    if log.contains(&password) {
+        wrong.push("the password stands in the log of a run".to_owned());
+    }
+    drop(run);
+    wrong.extend(cut_off(bench, &space, &file("4s"), &login).err().map(|error| format!("link down: {error:#}")));
+    drop(admin);
+    server.stop()?;
+    Ok(wrong)
+}
+
+fn cut_off(bench: &Bench, space: &Namespace, file: &str, login: &[(&str, &str)]) -> Result<()> {
+    let run = bench.start("ssh-cut", file, login)?;
+    wait_for("the first trial", SETUP_WITHIN, || Ok(run.has_begun(1) && agents_of(&bench.dbduel).len() == 2))?;
+    std::thread::sleep(Duration::from_secs(2));
+    let agents = agents_of(&bench.dbduel);
+    let begun = Instant::now();
+    space.link("down")?;
+    wait_for("the record of the trial", Duration::from_secs(8), || Ok(!run.records().is_empty()))?;
+    let noticed = begun.elapsed();
+    wait_for("the cut-off agents gone", GONE_WITHIN, || {
+        Ok(!agents_of(&bench.dbduel).iter().any(|one| agents.contains(one)))
+    })?;
+    let gone = begun.elapsed();
+    space.link("up")?;
+    let first = run.records().remove(0);
+    if first["failure"]["worker"].is_null() {
+        bail!("no failure of a worker: {first}");
+    }
+    println!("{:28} {:>9.2} {:>11.2}", "link down under ssh", noticed.as_secs_f64(), gone.as_secs_f64());
+    println!("    {}", first["failure"]["message"].as_str().unwrap_or_default());
+    run.interrupt()
+}
