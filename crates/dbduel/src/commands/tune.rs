@@ -28,7 +28,7 @@ use advisor::tuning::Duel;
 use analysis::conclude;
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
-use experiment::{Experiment, shell_path};
+use experiment::{Experiment, Overrides, shell_path};
 use record::RunDir;
 use record::format::tuning::SearchRecord;
 use report::sentences::one_line;
@@ -48,7 +48,8 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     let asked = SearchRequest { candidates: args.candidates, overrides: args.method.overrides() };
     let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
     // The versions of images and archives are known only once these are unpacked.
-    let mut experiment = Experiment::load(file, &KNOWN, &asked.overrides).map_err(Failure::usage)?;
+    let overrides = Overrides { leaves_recovery: true, ..asked.overrides.clone() };
+    let mut experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;
     unpack_sources(&mut experiment, &note)?;
     let draft = Draft::of(&asked, file, Vec::new(), &KNOWN).map_err(failed)?;
     share_of_the_search(&draft)?;
