@@ -199,7 +199,14 @@ fn docker(store: Store, name: Option<&str>) -> Result<Image> {
     let manifest = json(&store.read("manifest.json")?)?;
     let images = manifest.as_array().context("manifest.json is no list")?;
     let names = |image: &Value| texts(&image["RepoTags"]);
-    let fits = |image: &&Value| name.is_none_or(|name| names(image).iter().any(|found| found == name));
+    // Some programs write the name of the default registry in front, where its user wrote none.
+    let is_name = |found: &str, name: &str| {
+        found
+            .strip_prefix("docker.io/")
+            .is_some_and(|short| short == name || short.strip_prefix("library/") == Some(name))
+            || found == name
+    };
+    let fits = |image: &&Value| name.is_none_or(|name| names(image).iter().any(|found| is_name(found, name)));
     let found: Vec<&Value> = images.iter().filter(fits).collect();
     let [found] = found.as_slice() else {
         let all: Vec<String> = images.iter().flat_map(names).collect();

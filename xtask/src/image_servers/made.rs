@@ -95,14 +95,14 @@ pub fn make(place: &Path, subjects: &[Subject]) -> Result<()> {
             base.extend(libraries(program, own.as_deref())?);
         }
     }
-    add_layer(place, "base", &base.iter().map(same).collect::<Vec<_>>())?;
+    add_layer(place, "base", &base.iter().map(|file| same(file)).collect::<Vec<_>>())?;
     for subject in subjects {
         let image = format!("layout:{}", subject.tag);
         quiet(place, "umoci", &["tag", "--image", "layout:base", subject.tag])?;
-        let mut files: Vec<(PathBuf, PathBuf)> = subject.files.iter().map(same).collect();
+        let mut files: Vec<(PathBuf, PathBuf)> = subject.files.iter().map(|file| same(file)).collect();
         match &subject.moved {
             Some((folder, at)) => files.push((folder.clone(), at.into())),
-            None => files.extend(subject.programs.iter().map(same)),
+            None => files.extend(subject.programs.iter().map(|file| same(file))),
         }
         add_layer(place, subject.tag, &files)?;
         add_top_layer(place, subject.tag)?;
@@ -125,10 +125,9 @@ fn libraries(program: &Path, own: Option<&Path>) -> Result<Vec<PathBuf>> {
     Ok(paths.filter(|path| own.is_none_or(|own| !path.starts_with(own))).collect())
 }
 
-/// A file at the same path in the image; by the reference that lists of files are mapped with.
-#[allow(clippy::ptr_arg)]
-fn same(file: &PathBuf) -> (PathBuf, PathBuf) {
-    (file.clone(), file.clone())
+/// A file at the same path in the image.
+fn same(file: &Path) -> (PathBuf, PathBuf) {
+    (file.to_owned(), file.to_owned())
 }
 
 fn add_layer(place: &Path, tag: &str, files: &[(PathBuf, PathBuf)]) -> Result<()> {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use images::{Image, LocalStore, Logins, Platform, Pull, Reference, Resolved, Watch};
 
+use crate::cache::read_folder;
 use crate::keeper::{Exit, Program};
 use crate::provision::{find_on_path, marker};
 use crate::request::{ImageSource, PullPolicy};
@@ -79,7 +80,10 @@ impl ImageSource {
             return self.clone();
         }
         let named = names(cache).remove(&self.reference).map(|digest| self.with_digest(digest));
-        named.filter(|image| marker(&image.folder(cache)).is_some()).unwrap_or_else(|| self.clone())
+        let named = named.filter(|image| marker(&image.folder(cache)).is_some());
+        // A name that means another image now may not have been fetched again.
+        let earlier = || Some(self.with_digest(earlier(cache, &self.reference)?));
+        named.or_else(earlier).unwrap_or_else(|| self.clone())
     }
 
     /// Finds out which image is meant, asking for it where its policy says so.
@@ -157,6 +161,16 @@ impl ImageSource {
         fs::write(&file, serde_json::to_string_pretty(&names)?)?;
         fs::rename(&file, cache.image_names()).context("cannot keep the names of images")
     }
+}
+
+/// The image that was fetched last under a name, of those that are here.
+fn earlier(cache: &Cache, reference: &str) -> Option<String> {
+    let folders = read_folder(&cache.servers()).ok()?.into_iter().map(|entry| entry.path());
+    let fetched = folders.filter(|folder| marker(folder).is_some()).filter_map(|folder| {
+        let facts = super::facts(&folder).ok().filter(|facts| facts.reference == reference)?;
+        Some((fs::metadata(&folder).and_then(|meta| meta.modified()).ok()?, facts.digest))
+    });
+    fetched.max().map(|(_, digest)| digest)
 }
 
 pub(super) fn names(cache: &Cache) -> BTreeMap<String, String> {

@@ -199,14 +199,16 @@ fn archives_of_layouts_and_of_docker_are_read_where_they_lie() {
     let image = |name: &str| open(&Reference::DockerArchive { file: saved.clone(), name: Some(name.into()) }, &here());
     let root = layout.unpack(&image("db/pg:17").unwrap()).unwrap();
     assert_eq!((root.join("a").is_file(), root.join("b").is_file()), (true, true));
-    assert!(error(image("db/pg:18")).contains("its names: db/pg:17"));
+    // The default registry stands in front where a program writes names in full.
+    assert!(image("pg:17").is_ok() && image("docker.io/library/pg:17").is_ok());
+    assert!(error(image("db/pg:18")).contains("its names: docker.io/library/pg:17, db/pg:17"));
+    assert!(error(image("library:17")).contains("holds 0 such images"));
 }
 
 /// The second layer is a link, as `docker save` once wrote layers that it had already.
 fn docker_save() -> Vec<u8> {
     let layers = [tar("a", "1"), tar("b", "2")];
-    let manifest =
-        json!([{ "Config": "config.json", "RepoTags": ["db/pg:17"], "Layers": ["x/layer.tar", "y/layer.tar"] }]);
+    let manifest = json!([{ "Config": "config.json", "RepoTags": ["docker.io/library/pg:17", "db/pg:17"], "Layers": ["x/layer.tar", "y/layer.tar"] }]);
     let mut archive = tar::Builder::new(Vec::new());
     let mut add = |name: &str, bytes: &[u8]| {
         let mut header = tar::Header::new_gnu();
