@@ -442,8 +442,11 @@ fn killed(who: &Who, registry: &Registry, subjects: &[Subject], kills: u64) -> R
     let (before_mounts, before_segments) = (mounts()?, shared_memory()?);
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let mut hit: BTreeMap<&str, u32> = BTreeMap::new();
-    for _ in 0..kills {
-        who.command(&["cache", "clear", "--image", &reference]).output()?;
+    for turn in 0..kills {
+        // Half of the kills meet a server, the other half a fetch.
+        if turn % 2 == 0 {
+            who.command(&["cache", "clear", "--image", &reference]).output()?;
+        }
         let mut child =
             who.command(&["run", "kill.toml", "--accept-noisy"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         std::thread::sleep(Duration::from_millis(random.random_range(20..8_000)));
@@ -451,11 +454,10 @@ fn killed(who: &Who, registry: &Registry, subjects: &[Subject], kills: u64) -> R
         let victims =
             [("dbduel", Some(child.id())), ("keeper", below.first().copied()), ("server", below.last().copied())];
         let (name, victim) = victims[random.random_range(0..3)];
-        if let Some(victim) = victim {
-            // SAFETY: signals a process that this test started.
-            unsafe { libc::kill(victim as i32, libc::SIGKILL) };
-            *hit.entry(name).or_default() += 1;
-        }
+        let (name, victim) = victim.map_or(("dbduel", child.id()), |victim| (name, victim));
+        // SAFETY: signals a process that this test started.
+        unsafe { libc::kill(victim as i32, libc::SIGKILL) };
+        *hit.entry(name).or_default() += 1;
         child.wait()?;
         let end = Instant::now() + Duration::from_secs(5);
         while below.iter().any(|pid| is_running(*pid))
@@ -545,7 +547,8 @@ fn moved_tag(who: &Who, place: &Path, registry: &Registry, subjects: &[Subject])
         &["run", "--resume", &name, "moving.toml", "--accept-noisy"],
         &["today, this run measured sha256:"],
     )?;
-    who.expect(0, &["cache", "clear", "--image", &first])?;
+    // The cache has the image under the name that it was fetched by first.
+    who.expect(0, &["cache", "clear", "--image", &format!("{}/db/{}:1", registry.host, subject.tag)])?;
     let tag_asked = || fs::read_to_string(own.folder.join("log")).map(|log| log.matches("manifests/1 HTTP").count());
     let (asked, tag_before) = (own.requests()?, tag_asked()?);
     who.expect(0, &["run", "--resume", &name])?;
