@@ -449,7 +449,11 @@ fn killed(who: &Who, registry: &Registry, subjects: &[Subject], kills: u64) -> R
         }
         let mut child =
             who.command(&["run", "kill.toml", "--accept-noisy"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        std::thread::sleep(Duration::from_millis(random.random_range(20..8_000)));
+        let end = Instant::now() + Duration::from_secs(60);
+        while turn % 2 == 1 && below(child.id()).len() < 2 && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(random.random_range(5..1_500)));
         let below = below(child.id());
         let victims =
             [("dbduel", Some(child.id())), ("keeper", below.first().copied()), ("server", below.last().copied())];
