@@ -225,12 +225,7 @@ impl Cache {
                 _ => Ok(()),
             }
         })?;
-        let mut freed = 0;
-        for entry in read_folder(removed.path())?.iter().filter(|entry| entry.path().is_dir()) {
-            freed += files_bytes(&entry.path())?;
-            remove_tree(&entry.path())?;
-        }
-        Ok(freed)
+        remove_folders_in(removed.path())
     }
 
     /// Does something while no other dbduel uses the cache; waits for those that do.
@@ -472,6 +467,16 @@ pub fn read_folder(folder: &Path) -> Result<Vec<fs::DirEntry>> {
         entries => entries.with_context(|| format!("cannot read {}", folder.display()))?,
     };
     entries.collect::<std::io::Result<_>>().with_context(|| format!("cannot read {}", folder.display()))
+}
+
+/// Removes the folders in a folder; how many bytes that freed.
+pub(super) fn remove_folders_in(folder: &Path) -> Result<u64> {
+    let mut freed = 0;
+    for entry in read_folder(folder)?.iter().filter(|entry| entry.path().is_dir()) {
+        freed += files_bytes(&entry.path())?;
+        remove_tree(&entry.path())?;
+    }
+    Ok(freed)
 }
 
 /// What the files below a folder take.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use record::format::ImageRecord;
 
 use super::{facts, install, servers};
-use crate::cache::{files_bytes, read_folder, remove_tree};
+use crate::cache::{files_bytes, read_folder, remove_folders_in};
 use crate::provision::marker;
 use crate::request::{Archive, ImageSource};
 use crate::{Cache, Engine, Engines, Listed, Resolved, by_version, kept, provision, sha256_of};
@@ -156,10 +156,5 @@ pub fn clear_image(cache: &Cache, reference: &str, progress: &dyn Fn(&str)) -> R
             fs::rename(folder, into).with_context(|| format!("cannot remove {}", folder.display()))
         })
     })?;
-    let mut freed = 0;
-    for entry in read_folder(removed.path())?.iter().filter(|entry| entry.path().is_dir()) {
-        freed += files_bytes(&entry.path())?;
-        remove_tree(&entry.path())?;
-    }
-    Ok(freed)
+    remove_folders_in(removed.path())
 }
