@@ -139,7 +139,7 @@ fn serve(channel: Channel, hello: Hello, lost_after: Duration, known: &Known) ->
 
 /// Ends this process at once: no thread is waited for, and every connection closes.
 fn end_at_once(status: i32) -> ! {
-    // SAFETY: it returns to nobody.
+    // SAFETY: it does not return.
     unsafe { libc::_exit(status) }
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::frame;
 
-/// A connection before it is told apart by its first message.
+/// A connection whose first message is still to come.
 pub struct Channel {
     pub from: Box<dyn Read + Send>,
     pub to: Box<dyn Write + Send>,

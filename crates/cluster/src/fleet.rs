@@ -241,7 +241,7 @@ impl Fleet {
         Ok(received)
     }
 
-    /// A worker's clock beside ours. What else comes meanwhile is kept for the caller.
+    /// A worker's clock compared with ours. What else comes meanwhile is kept for the caller.
     pub fn offset(&mut self, worker: usize, others: &mut Vec<Received>) -> Result<Offset, Lost> {
         let mut exchanges = Vec::new();
         for number in 0..EXCHANGES {
@@ -303,7 +303,7 @@ impl Fleet {
     /// Threads and CPUs of each worker: workers on one kernel share its CPUs out equally, where there are enough.
     pub fn cpus(&self, here: &ClientCpus) -> Vec<(u32, Vec<usize>)> {
         let own = process::boot_id();
-        let seat = |(index, worker): (usize, &Worker)| {
+        let cpus_of = |(index, worker): (usize, &Worker)| {
             let same = |other: &&Worker| other.hello.boot_id == worker.hello.boot_id;
             let on_host = self.workers.iter().filter(same).count();
             let place = self.workers[..index].iter().filter(same).count();
@@ -316,7 +316,7 @@ impl Fleet {
                 _ => (each as u32, allowed[place * each..(place + 1) * each].to_vec()),
             }
         };
-        self.workers.iter().enumerate().map(seat).collect()
+        self.workers.iter().enumerate().map(cpus_of).collect()
     }
 }
 

@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn merged_histograms_are_those_of_the_pooled_values_after_the_wire_too() {
         for count in [125_u64, 1_250, 12_500] {
-            // Quick workers beside slow ones, so that a mean of quantiles would be wrong.
+            // Quick and slow workers, so that a mean of quantiles would be wrong.
             let own = |worker: u64| {
                 (0..count).map(|n| (n * 7_919 + 1_000) * (1 + worker * worker) % 90_000_000 + 900).collect::<Vec<u64>>()
             };

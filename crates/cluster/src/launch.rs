@@ -89,7 +89,7 @@ impl Started {
         Ok((Started { child, said }, Pipes { stdin, stdout }))
     }
 
-    /// The same of a program that gets the boot line and nothing else, and whose output nobody reads.
+    /// The same of a program that gets the boot line and nothing else, and whose output is not read.
     fn with_input(mut command: Command, name: &str, boot: &Boot) -> Result<Started> {
         let mut child = command.process_group(0).spawn().with_context(|| format!("cannot start {name}"))?;
         let said = Arc::default();

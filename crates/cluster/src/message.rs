@@ -30,7 +30,7 @@ pub enum Connect {
     Stdio,
     /// SHA-256 of the coordinator's certificate and the launch's token, both in hexadecimal.
     Tls { address: String, certificate: String, token: String },
-    /// The boot line stands in this file, which nobody else may read.
+    /// The boot line stands in this file, which only its owner may read.
     File { path: PathBuf },
 }
 

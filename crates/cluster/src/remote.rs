@@ -1,8 +1,8 @@
 //! The load of one trial, made by agents: barrier, clocks, interval, tallies.
 //!
-//! The order is that of a load in this process. What must stay true: nobody starts before all are ready; each worker
-//! has the interval in its own clock before it comes; whoever is late, lost or failed ends the trial, and all others
-//! with it.
+//! The order is that of a load in this process. What must stay true: no worker starts before all are ready; each worker
+//! has the interval in its own clock before it comes; a worker that is late, lost or failed ends the trial for
+//! all.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -102,7 +102,7 @@ impl<'t> Remote<'t> {
 
     fn send(&mut self, worker: usize, message: &ToAgent) -> Result<(), Failure> {
         let sent = self.fleet.as_ref().map_or(Ok(()), |fleet| fleet.send(worker, message));
-        sent.map_err(|error| self.fail(worker, None, format!("cannot be told what to do: {error}")))
+        sent.map_err(|error| self.fail(worker, None, format!("its next order did not reach it: {error}")))
     }
 
     /// Takes what comes within this time.
@@ -174,22 +174,22 @@ impl<'t> Remote<'t> {
     /// Has every worker end its load, politely. Where one does not in time, all are launched anew before the next trial;
     /// those that are not proven to be gone are named.
     fn settle(&mut self) -> Vec<String> {
-        // Each answers once for each time that it is told to stop, behind everything else of this trial.
-        let mut told = std::mem::take(&mut self.busy);
+        // Each answers once for each order to stop, behind everything else of this trial.
+        let mut unanswered = std::mem::take(&mut self.busy);
         let Some(fleet) = self.fleet.as_mut() else { return Vec::new() };
-        for worker in &told {
+        for worker in &unanswered {
             let _ = fleet.send(*worker, &ToAgent::Stop { reason: "the trial is over".to_owned() });
         }
         let begun = Instant::now();
-        while !told.is_empty() && begun.elapsed() < POLITE {
+        while !unanswered.is_empty() && begun.elapsed() < POLITE {
             match fleet.next(POLL) {
-                Ok(Some(Received { worker, message: ToCoordinator::Stopped, .. })) => drop(told.remove(&worker)),
+                Ok(Some(Received { worker, message: ToCoordinator::Stopped, .. })) => drop(unanswered.remove(&worker)),
                 Ok(_) => {}
                 Err(Lost { .. }) => break,
             }
         }
         match self.fleet.take() {
-            Some(mut fleet) if !told.is_empty() => fleet.end(),
+            Some(mut fleet) if !unanswered.is_empty() => fleet.end(),
             fleet => {
                 *self.fleet = fleet;
                 Vec::new()
@@ -197,7 +197,7 @@ impl<'t> Remote<'t> {
         }
     }
 
-    /// Each worker's clock beside ours, all over again.
+    /// Compares each worker's clock with ours anew.
     fn read_clocks(&mut self) -> Result<(), Failure> {
         for worker in self.busy.clone() {
             let (mut others, Some(fleet)) = (Vec::new(), self.fleet.as_mut()) else { return Ok(()) };

@@ -17,7 +17,7 @@ use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, ServerConfig
 
 use crate::channel::{Channel, over_tls};
 
-/// The name in the certificate, which nobody looks at.
+/// The name in the certificate, which is not checked.
 const NAME: &str = "dbduel";
 
 /// What a coordinator has for one launch.

@@ -28,7 +28,7 @@ const DEFAULT_NAME: &str = "docker.io";
 const DEFAULT_HOST: &str = "registry-1.docker.io";
 /// Waits before a request is sent again.
 const WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
-/// Longer than that nobody waits for a registry that asks for patience.
+/// The longest wait that a registry may ask for.
 const PATIENCE_MAX: Duration = Duration::from_secs(60);
 const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
                          application/vnd.docker.distribution.manifest.list.v2+json, \
@@ -200,7 +200,7 @@ impl Registry {
         token.map(str::to_owned).with_context(|| format!("the token server {host} gives no token"))
     }
 
-    /// Why a manifest was not sent; a repository that is not there is told apart from a tag.
+    /// Why a manifest was not sent; a missing repository is another reason than a missing tag.
     fn no_manifest(&self, name: &str, response: Response<Body>) -> anyhow::Error {
         let status = response.status();
         if status == StatusCode::NOT_FOUND || status == StatusCode::FORBIDDEN {
