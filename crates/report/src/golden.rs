@@ -695,6 +695,17 @@ fn a_sweep_of_cores_is_reported_at_the_best_clients_of_each() {
 }
 
 #[test]
+fn as_many_clients_as_cores_have_their_curve_over_cores() {
+    let mut stored = cores_run(&Story::default());
+    let is_kept = |point: &Point| point["clients"] == 2 * point["cores"];
+    stored.plan.trials.retain(|trial| is_kept(&trial.point));
+    stored.trials.retain(|trial| is_kept(&trial.point));
+    let page = find("html").unwrap().write(&evidence_of(stored), &Options::default()).unwrap();
+    let (_, first) = page.split_once("<svg").unwrap();
+    assert!(first.contains("(tps). ") && first.contains(" at 1, ") && !page.contains("suits each number"), "{first}");
+}
+
+#[test]
 fn results_side_by_side_have_ratios_and_never_a_word() {
     let faster = Story { ratios: [1.5; 4], ..Story::default() };
     let runs = compare::runs(["first", "second"], [&evidence(&Story::default()), &evidence(&faster)]);

@@ -253,6 +253,8 @@ struct Line {
     kind: RowKind,
     cells: Vec<String>,
     remarks: String,
+    /// It has a verdict other than `inconclusive`.
+    is_decided: bool,
 }
 
 /// A table as characters, and how wide each column is.
@@ -320,7 +322,9 @@ impl<'a> Grid<'a> {
             let remark = |cell: &Cell| joined(&cell.text, &|span| !with_remarks && is_remark(span));
             let remarks: String = row.cells.iter().map(remark).collect();
             let remarks = remarks.trim_start_matches([',', ';', ' ']).to_owned();
-            Line { kind: row.kind, cells: row.cells.iter().map(cell).collect(), remarks }
+            let mut spans = row.cells.iter().flat_map(|cell| &cell.text.0);
+            let is_decided = spans.any(|span| matches!(span, Span::Judgement(tone, _) if *tone != Tone::Open));
+            Line { kind: row.kind, cells: row.cells.iter().map(cell).collect(), remarks, is_decided }
         };
         let rows: Vec<Line> = table.rows.iter().map(line).collect();
         let mut grid = Grid {
@@ -431,10 +435,16 @@ impl<'a> Grid<'a> {
 
     fn lines(&self, layout: Layout) -> Vec<String> {
         let mut lines = self.headings();
-        let (front, back, left) = self.kept(layout.rows);
-        lines.extend(front.iter().enumerate().flat_map(|(place, row)| self.row(row, place == 0, layout.width)));
-        lines.extend((left > 0).then(|| format!("{}… and {left} more (--full)", " ".repeat(INDENT))));
-        lines.extend(back.iter().flat_map(|row| self.row(row, false, layout.width)));
+        let kept = self.kept(layout.rows);
+        let left = self.rows.len() - kept.len();
+        // Counted where rows are left out last.
+        let gaps = kept.windows(2).filter(|pair| pair[1] > pair[0] + 1);
+        let more_behind = gaps.map(|pair| pair[0]).next_back().filter(|_| left > 0).or(kept.last().copied());
+        for (place, number) in kept.iter().enumerate() {
+            lines.extend(self.row(&self.rows[*number], place == 0, layout.width));
+            let is_here = left > 0 && more_behind == Some(*number);
+            lines.extend(is_here.then(|| format!("{}… and {left} more (--full)", " ".repeat(INDENT))));
+        }
         // The first screen says that there is more.
         let left_out = self.left_out().filter(|_| layout.rows == usize::MAX);
         lines.extend(left_out.into_iter().flat_map(|text| indented(INDENT, wrapped(&text, layout.width - INDENT))));
@@ -457,14 +467,24 @@ impl<'a> Grid<'a> {
         (0..tallest).map(line).collect()
     }
 
-    /// The first and the last rows where there are too many, and how many are left out between them.
-    fn kept(&self, most: usize) -> (&[Line], &[Line], usize) {
-        let rows = &self.rows;
-        if rows.len() <= most.saturating_add(1) {
-            return (rows, &[], 0);
+    /// Where there are too many rows, those that decide something, then the first and the last; by their places.
+    fn kept(&self, most: usize) -> Vec<usize> {
+        let all = self.rows.len();
+        if all <= most.saturating_add(1) {
+            return (0..all).collect();
         }
-        let back = (most / 2).max(1);
-        (&rows[..most - back], &rows[rows.len() - back..], rows.len() - most)
+        let (front, back) = (most - (most / 2).max(1), (most / 2).max(1));
+        let is_end = |place: &usize| *place < front || *place >= all - back;
+        let mut kept: Vec<usize> = (0..all).collect();
+        kept.sort_by_key(|place| match self.rows[*place].kind {
+            RowKind::Overall => 0,
+            _ if self.rows[*place].is_decided => 1,
+            _ if is_end(place) => 2,
+            _ => 3,
+        });
+        kept.truncate(most);
+        kept.sort_unstable();
+        kept
     }
 
     fn row(&self, row: &Line, is_first: bool, width: usize) -> Vec<String> {

@@ -322,7 +322,7 @@ fn stage_columns(workload: &WorkloadConclusions) -> Vec<Column> {
 }
 
 /// The second ladder at a stage beside the first one.
-fn stage(stage: &Stage) -> Vec<String> {
+fn stage(stage: &Stage) -> Vec<Cell> {
     let comparison = &stage.comparison;
     let name = match stage.kind {
         StageKind::Base => "before the first step",
@@ -333,15 +333,17 @@ fn stage(stage: &Stage) -> Vec<String> {
         Some(class) => format!("{name} ({class})"),
         None => name.to_owned(),
     };
-    vec![
+    let verdict = Text::verdict(comparison.verdict, wording::verdict(comparison));
+    let texts = [
         name.to_owned(),
         with_class(&comparison.candidate, &stage.classes.1),
         optional_number(comparison.candidate_value),
         with_class(&comparison.baseline, &stage.classes.0),
         optional_number(comparison.baseline_value),
         format!("{}, {}", wording::ratio_only(comparison), wording::interval(comparison).unwrap_or("-".to_owned())),
-        wording::verdict(comparison).to_owned() + &wording::caveats(comparison, &[]),
-    ]
+    ];
+    let verdict = Cell::from(verdict.and_quiet(wording::caveats(comparison, &[])));
+    texts.into_iter().map(Cell::from).chain([verdict]).collect()
 }
 
 const STAGES_TITLE: &str = "Ladders side by side, stage by stage";

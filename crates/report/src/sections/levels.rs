@@ -192,8 +192,10 @@ pub fn throughput(evidence: &Evidence, workload: &WorkloadConclusions) -> Option
             .to_owned();
     caption += if law.is_some() { " Dashed: the universal scalability law." } else { "" };
     match &workload.scaling {
-        Some(scaling) if scaling.searched => {
-            caption.insert_str(0, "At the number of clients that suits each number of cores best. ");
+        Some(scaling) if scaling.searched || variable(workload).is_none() => {
+            if scaling.searched {
+                caption.insert_str(0, "At the number of clients that suits each number of cores best. ");
+            }
             of_steps(evidence, scaling, &title, &workload.primary.unit, caption, |step| Some(&step.value))
         }
         _ => curves(evidence, workload, &workload.metric, &title, caption),
