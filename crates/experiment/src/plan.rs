@@ -439,8 +439,10 @@ mod tests {
 
     #[test]
     fn gaps_are_spread_over_a_fifth_of_the_slot() {
-        let plan = plan_of(&experiment(&["a", "b"], &[1, 16], 40, 1));
-        let slot_ms = plan.estimate.slot_ms_max;
+        let experiment = experiment(&["a", "b"], &[1, 16], 40, 1);
+        let plan = plan_of(&experiment);
+        let (contender, workload) = (&experiment.contenders[0], &experiment.workloads[0]);
+        let slot_ms = 5 * estimate::gap_ms_max(contender, workload, &experiment.points()[1], &experiment.method);
         let gaps: Vec<u64> = plan.record.trials.iter().map(|trial| trial.gap_ms).collect();
         assert!(gaps.iter().all(|gap| *gap <= slot_ms / 5));
         assert!(gaps.iter().any(|gap| *gap < slot_ms / 50) && gaps.iter().any(|gap| *gap > slot_ms / 6));

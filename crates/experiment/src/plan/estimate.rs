@@ -4,13 +4,15 @@
 //! from one small machine, good for "lunch or overnight" and for "will it fit"; no result depends on
 //! them, except that the idle gaps before trials are drawn from a fifth of the estimated slot.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use driver::Dialect;
+use engine::version_numbers;
 use serde_json::json;
 
 use super::{first_for_operations, first_for_points, order};
-use crate::{Contender, Experiment, Method, Origin, WorkloadChoice, quantity};
+use crate::{Contender, Experiment, Method, Origin, Recovery, WorkloadChoice, quantity};
 use record::format::{PlanRecord, PlannedTrial, Point};
 
 const MIB: u64 = 1 << 20;
@@ -20,6 +22,11 @@ const LOAD_BYTES_PER_MS: u64 = 8 * MIB / 1000;
 const RESTORE_LEAST_MS: u64 = 200;
 /// What the check behind a trial reads, joins and sums up.
 const CHECK_BYTES_PER_MS: u64 = 70 * MIB / 1000;
+/// The part of the costs around a load that a quiet machine of two cores needs, by runs of shipped experiments.
+const QUIET: (u64, u64) = (5, 8);
+/// A restart after a crash, and how long servers of small data take until their rate is the one of before.
+const RESTART_MS: u64 = 1000;
+const FULL_RATE_MS: u64 = 5000;
 const PASS_GAP_MS_MAX: u64 = 60_000;
 
 /// What a plan is expected to take.
@@ -106,12 +113,11 @@ impl Estimate {
 
 /// Milliseconds of one trial without its gap: restore, start, warm up, measure, stop.
 fn slot_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, method: &Method) -> u64 {
-    slot_of_load_ms(
-        contender,
-        workload,
-        point,
-        expected_pass(workload, point).unwrap_or(method.warmup + method.duration),
-    )
+    slot_of_load_ms(contender, workload, point, load_of(workload, point, method))
+}
+
+fn load_of(workload: &WorkloadChoice, point: &Point, method: &Method) -> Duration {
+    expected_pass(workload, point).unwrap_or(method.warmup + method.duration)
 }
 
 fn slot_of_load_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point, load: Duration) -> u64 {
@@ -150,7 +156,10 @@ fn managed(experiment: &Experiment) -> impl Iterator<Item = &Contender> {
 fn slot_of(experiment: &Experiment, plan: &PlanRecord, trial: &PlannedTrial) -> u64 {
     let (contender, workload) = experiment.parts_of(&trial.contender, &trial.workload);
     let slot_of = |contender: &Contender| {
-        slot_ms(contender, workload, &trial.point, &experiment.method) + check_ms(contender, workload, &trial.point)
+        let slot = slot_ms(contender, workload, &trial.point, &experiment.method);
+        let load = load_of(workload, &trial.point, &experiment.method).as_millis() as u64;
+        let around = (slot - load + check_ms(contender, workload, &trial.point)) * QUIET.0 / QUIET.1;
+        load + around + experiment.recovery.as_ref().map_or(0, recovery_ms)
     };
     let slot = slot_of(contender);
     if plan.method.fast_sweep && shares_a_start(plan, trial) {
@@ -167,6 +176,11 @@ fn slot_of(experiment: &Experiment, plan: &PlanRecord, trial: &PlannedTrial) -> 
 fn check_ms(contender: &Contender, workload: &WorkloadChoice, point: &Point) -> u64 {
     let bytes = super::workload(workload, point).map_or(0, |one| one.checked_bytes(contender.kind.dialect()));
     bytes / CHECK_BYTES_PER_MS
+}
+
+/// Behind a crash: the restart, and the load that shows when the full rate is back.
+fn recovery_ms(recovery: &Recovery) -> u64 {
+    if recovery.full_rate_within.is_zero() { RESTART_MS } else { RESTART_MS + FULL_RATE_MS }
 }
 
 /// Whether the trial before is of the same contender in the same block: its server goes on then.
@@ -238,14 +252,26 @@ fn datasets(experiment: &Experiment) -> Vec<(&WorkloadChoice, Point)> {
     experiment.workloads.iter().flat_map(|one| own(one).into_iter().map(move |point| (one, point))).collect()
 }
 
-/// Every contender initialises one data directory and loads every workload into a copy of it.
+/// Every server initialises one data directory for all contenders that start from it, and loads every workload into a
+/// copy.
 fn first_load_ms(experiment: &Experiment) -> u64 {
     let datasets = datasets(experiment);
     let initialise_ms = |who: &Contender| if is_target(who) { 0 } else { who.kind.cost().initialise_ms };
     let load_ms = |who: &Contender| -> u64 {
         datasets.iter().map(|(workload, point)| dataset_bytes(who, workload, point) / LOAD_BYTES_PER_MS).sum()
     };
-    experiment.contenders.iter().map(|who| initialise_ms(who) + load_ms(who)).sum()
+    let mut loaded = BTreeSet::new();
+    let apart = experiment.contenders.iter().filter(|who| loaded.insert(data_directory_of(who)));
+    apart.map(|who| initialise_ms(who) + load_ms(who)).sum()
+}
+
+/// What tells data directories apart: contenders that differ in other settings start from the same one.
+fn data_directory_of(contender: &Contender) -> String {
+    let version = contender.engine.split_once('@').map_or("", |(_, version)| version);
+    let shaping = contender.kind.shaping_settings(&version_numbers(version));
+    let is_shaping = |name: &str| shaping.iter().any(|known| known.eq_ignore_ascii_case(&name.replace('-', "_")));
+    let settings: Vec<_> = contender.settings.iter().filter(|(name, _)| is_shaping(name)).collect();
+    format!("{} {:?} {settings:?}", contender.engine, contender.origin)
 }
 
 /// Templates and snapshots of all contenders, and the work copies of the trials that run.
@@ -332,8 +358,34 @@ mod tests {
         let slot_ms = slot_ms(contender, workload, point, &experiment.method);
         let gaps_ms: u64 = plan.record.trials.iter().map(|trial| trial.gap_ms).sum();
         let check_ms = crate::testing::CHECKED_BYTES / CHECK_BYTES_PER_MS;
-        assert_eq!(plan.estimate.run.as_millis() as u64, 16 * (slot_ms + check_ms) + gaps_ms);
+        let load_ms = load_of(workload, point, &experiment.method).as_millis() as u64;
+        let expected_ms = load_ms + (slot_ms - load_ms + check_ms) * QUIET.0 / QUIET.1;
+        assert_eq!(plan.estimate.run.as_millis() as u64, 16 * expected_ms + gaps_ms);
         assert!(plan.record.trials.iter().all(|trial| trial.gap_ms <= slot_ms / 5));
+    }
+
+    #[test]
+    fn contenders_that_start_from_the_same_data_are_loaded_once() {
+        use super::super::tests::experiment;
+        let mut experiment = experiment(&["a", "b"], &[4], 8, 1);
+        experiment.contenders[1].engine = experiment.contenders[0].engine.clone();
+        let shared_ms = first_load_ms(&experiment);
+        experiment.contenders[1].settings.insert("work_mem".to_owned(), "1GB".to_owned());
+        assert_eq!(first_load_ms(&experiment), shared_ms, "a setting that does not shape the data");
+        experiment.contenders[1].engine += " of another release";
+        assert_eq!(first_load_ms(&experiment), 2 * shared_ms);
+    }
+
+    #[test]
+    fn a_crash_adds_its_restart_and_the_way_back_to_the_full_rate() {
+        let recovery = |full_rate_within| Recovery {
+            kills: 1,
+            crashes: crate::recovery::Crashes::Kills,
+            full_rate_within,
+            ledger_clients: 4,
+        };
+        assert_eq!(recovery_ms(&recovery(Duration::ZERO)), 1000);
+        assert_eq!(recovery_ms(&recovery(Duration::from_secs(10))), 6000);
     }
 
     #[test]
