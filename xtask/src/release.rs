@@ -1,10 +1,14 @@
-//! `cargo xtask release --dry-run`: every crate as it would be published, and dbduel built from these packages alone.
+//! `cargo xtask release --dry-run`: every crate as it would be published, and dbduel installed from these packages
+//! alone into an empty prefix, where its first command must work.
+//!
+//! `--archive` makes what is handed out: one program without a shared library, its completions, manual pages and schema.
 //!
 //! A crate that includes a file from outside of its folder builds in the workspace and not from its package. Publishing
 //! itself is done by hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -13,15 +17,67 @@ use crate::run;
 
 #[derive(Args)]
 pub struct Release {
-    /// Publish nothing
-    #[arg(long, required = true)]
-    pub dry_run: bool,
+    /// Package all crates and install dbduel from them into an empty prefix; publish nothing
+    #[arg(long, required_unless_present = "archive")]
+    dry_run: bool,
+    /// Build a static program and pack it into this folder, with its checksum
+    #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
+    archive: Option<PathBuf>,
 }
+
+/// Its programs need no library of the machine they run on.
+const STATIC: &str = "x86_64-unknown-linux-musl";
+const COMPLETIONS: [(&str, &str); 3] = [("bash", "dbduel.bash"), ("zsh", "_dbduel"), ("fish", "dbduel.fish")];
 
 /// Members of the workspace that are no part of a release.
 const OWN_USE: [&str; 5] = ["xtask", "pages", "house-tests", "toy-engine", "toy-workload"];
 
-pub fn release(root: &Path) -> Result<()> {
+pub fn release(options: &Release, root: &Path) -> Result<()> {
+    match &options.archive {
+        Some(folder) => archive(root, folder),
+        None => dry_run(root),
+    }
+}
+
+fn archive(root: &Path, folder: &Path) -> Result<()> {
+    let build = ["build", "--release", "--package", "dbduel", "--target", STATIC];
+    let next = "next: rustup target add x86_64-unknown-linux-musl && apt install musl-tools";
+    run(root, "cargo", &build, &[("CARGO_PROFILE_RELEASE_STRIP", "debuginfo")]).context(next)?;
+    let name = format!("dbduel-{}-x86_64-linux-musl", env!("CARGO_PKG_VERSION"));
+    let stage = tempfile::tempdir()?;
+    let at = stage.path().join(&name);
+    fs::create_dir_all(at.join("completions"))?;
+    let program = at.join("dbduel");
+    fs::copy(root.join("target").join(STATIC).join("release/dbduel"), &program)?;
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
+        fs::copy(root.join(licence), at.join(licence))?;
+    }
+    // By the program that is packed: that it runs is shown at the same time.
+    for (shell, file) in COMPLETIONS {
+        fs::write(at.join("completions").join(file), printed(&program, &["completions", shell])?)?;
+    }
+    fs::write(at.join("experiment.schema.json"), printed(&program, &["schema"])?)?;
+    printed(&program, &["man", "--out", &at.join("man").display().to_string()])?;
+    fs::create_dir_all(folder)?;
+    let folder = folder.canonicalize()?;
+    let file = format!("{name}.tar.gz");
+    let packed = folder.join(&file).display().to_string();
+    run(stage.path(), "tar", &["--owner=0", "--group=0", "-czf", &packed, &name], &[])?;
+    let sums = printed(Path::new("sha256sum"), &[&packed])?.replace(&packed, &file);
+    fs::write(folder.join("SHA256SUMS"), &sums)?;
+    print!("{sums}");
+    Ok(())
+}
+
+/// What a program prints.
+fn printed(program: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.with_context(|| format!("cannot run {}", program.display()))?;
+    ensure!(output.status.success(), "{} {} failed ({})", program.display(), arguments.join(" "), output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn dry_run(root: &Path) -> Result<()> {
     let packages = root.join("target/package");
     let build = packages.join("build");
     for stale in [&packages, &build] {
@@ -34,15 +90,18 @@ pub fn release(root: &Path) -> Result<()> {
     run(root, "cargo", &arguments, &[])?;
     fs::create_dir(&build)?;
     let crates = unpack(&packages, &build)?;
-    ensure!(crates.iter().any(|name| name.starts_with("dbduel-0.")), "a crate of the workspace is missing");
     fs::write(build.join("Cargo.toml"), manifest(&fs::read_to_string(root.join("Cargo.toml"))?, &crates))?;
     fs::copy(root.join("Cargo.lock"), build.join("Cargo.lock"))?;
-    let target = root.join("target");
-    run(&build, "cargo", &["build", "--workspace", "--target-dir", &target.display().to_string()], &[])?;
+    let dbduel = crates.iter().find(|name| name.starts_with("dbduel-0.")).context("no package of dbduel")?;
+    let (prefix, target) = (tempfile::tempdir()?, root.join("target"));
+    let [prefix, target] = [prefix.path(), target.as_path()].map(|path| path.display().to_string());
+    let install = ["install", "--debug", "--path", dbduel, "--root", &prefix, "--target-dir", &target];
+    run(&build, "cargo", &install, &[])?;
     // Where no file of the source is in sight.
     let empty = tempfile::tempdir()?;
-    let program = target.join("debug/dbduel").display().to_string();
-    run(empty.path(), &program, &["plan", "quickstart"], &[])
+    let program = format!("{prefix}/bin/dbduel");
+    run(empty.path(), &program, &["plan", "quickstart"], &[])?;
+    run(empty.path(), &program, &["run", "quickstart", "--accept-noisy", "--set", "method.blocks=2"], &[])
 }
 
 /// Unpacks every package, and gives the names of their folders.
