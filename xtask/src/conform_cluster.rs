@@ -22,7 +22,7 @@ use slurm::Slurm;
 
 #[derive(clap::Args)]
 pub struct ConformCluster {
-    /// Two blocks in place of eight, and three of the failures: two to five minutes
+    /// Two blocks in place of eight, and most of the failures: five minutes
     #[arg(long)]
     short: bool,
 }
@@ -56,6 +56,7 @@ pub fn run(options: &ConformCluster, root: &Path) -> Result<()> {
     let bench = Bench { dbduel, folder: folder.path().to_owned(), slurm };
     let mut wrong = bench.divisions(if options.short { SHORT_BLOCKS } else { BLOCKS })?;
     wrong.extend(bench.failures(options.short)?);
+    wrong.extend(bench.another_build().err().map(|error| format!("another build: {error:#}")));
     wrong.extend(over_ssh(&bench, &packages)?);
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
@@ -111,20 +112,20 @@ fn wait_for(what: &str, limit: Duration, mut is_so: impl FnMut() -> Result<bool>
 }
 
 impl Bench {
-    fn start(&self, name: &str, file: &str, extra: &[(&str, &str)]) -> Result<Run> {
+    fn start(&self, name: &str, file: &str) -> Result<Run> {
         let path = self.folder.join(format!("{name}.toml"));
         std::fs::write(&path, file)?;
         let runs = self.folder.join(name);
         let mut command = Command::new(&self.dbduel);
         command.args(["run", "--accept-noisy", "--runs"]).arg(&runs).arg(&path).stdin(Stdio::null());
-        command.env("DBDUEL_CACHE", self.folder.join("cache")).envs(extra.iter().copied());
+        command.env("DBDUEL_CACHE", self.folder.join("cache"));
         let log = std::fs::File::create(self.folder.join(format!("{name}.log")))?;
         let child = self.slurm.environment(&mut command).stdout(log.try_clone()?).stderr(log).spawn()?;
         Ok(Run { child, runs })
     }
 
     fn finished(&self, name: &str, file: &str) -> Result<Vec<Value>> {
-        let mut run = self.start(name, file, &[])?;
+        let mut run = self.start(name, file)?;
         let status = run.child.wait()?;
         let log = std::fs::read_to_string(self.folder.join(format!("{name}.log"))).unwrap_or_default();
         ensure!(status.success(), "dbduel run failed ({status})\n{log}");
@@ -152,10 +153,8 @@ impl Bench {
     /// What is killed is noticed, and nothing is left.
     fn failures(&self, short: bool) -> Result<Vec<String>> {
         println!("cause                        noticed s  all gone s  next trial");
-        let all: &[Harm] =
-            &[Harm::Kill, Harm::Stop, Harm::KillSrun, Harm::Cancel, Harm::LoseNode, Harm::KillCoordinator];
         let mut wrong = Vec::new();
-        for harm in all.iter().filter(|harm| !short || matches!(harm, Harm::Kill | Harm::Stop | Harm::LoseNode)) {
+        for harm in HARMS.iter().filter(|harm| !short || !matches!(harm, Harm::KillSrun | Harm::Cancel)) {
             if let Err(error) = self.harmed(*harm) {
                 println!("{:28} {error:#}", harm.title());
                 wrong.push(format!("{}: {error:#}", harm.title()));
@@ -166,13 +165,14 @@ impl Bench {
 
     fn harmed(&self, harm: Harm) -> Result<()> {
         let name = format!("harm-{}", harm.title().replace(' ', "-"));
-        let mut run = self.start(&name, &experiment("compat = \"sysbench-1.0\"", "4s", 4, 2), &[])?;
+        let mut run = self.start(&name, &experiment("compat = \"sysbench-1.0\"", "4s", 4, 2))?;
         let program = self.dbduel.clone();
         wait_for("the first trial", SETUP_WITHIN, || Ok(run.has_begun(1) && agents_of(&program).len() == 2))?;
         // Its clients are under load by then.
         std::thread::sleep(Duration::from_secs(2));
         ensure!(run.records().is_empty(), "the first trial was over too soon");
         let agents = agents_of(&program);
+        let srun = agents::child_of(run.child.id(), "srun");
         let begun = Instant::now();
         self.inflict(harm, &agents, &run)?;
         if harm == Harm::KillCoordinator {
@@ -181,6 +181,9 @@ impl Bench {
             println!("{:28} {:>9} {:>11.2}  -", harm.title(), "-", begun.elapsed().as_secs_f64());
             return Ok(());
         }
+        if matches!(harm, Harm::KillSlurmd | Harm::KillStepd) {
+            return self.counts(harm, run);
+        }
         wait_for("the record of the trial", NOTICED_WITHIN + GONE_WITHIN, || Ok(!run.records().is_empty()))?;
         let noticed = begun.elapsed();
         let first = run.records().remove(0);
@@ -188,7 +191,9 @@ impl Bench {
         let old = |agent: &Agent| agents.contains(agent);
         wait_for("the agents of the trial gone", GONE_WITHIN, || Ok(!agents_of(&program).iter().any(old)))?;
         let gone = begun.elapsed();
-        ensure!(noticed <= NOTICED_WITHIN + GONE_WITHIN, "noticed after {:.1} s", noticed.as_secs_f64());
+        ensure!(noticed <= NOTICED_WITHIN, "noticed after {:.1} s", noticed.as_secs_f64());
+        // A node does not come back before its job is cancelled.
+        wait_for("the end of srun", GONE_WITHIN, || Ok(agents::child_of(run.child.id(), "srun") != srun))?;
         self.slurm.mend()?;
         wait_for("the next trial", SETUP_WITHIN, || Ok(run.records().len() > 1))?;
         let next = run.records().remove(1);
@@ -198,6 +203,35 @@ impl Bench {
         wait_for("all agents gone", GONE_WITHIN, || Ok(agents_of(&program).is_empty()))
     }
 
+    /// A daemon of Slurm's is gone and the worker lives: its load is good.
+    fn counts(&self, harm: Harm, run: Run) -> Result<()> {
+        wait_for("the record of the trial", SETUP_WITHIN, || Ok(!run.records().is_empty()))?;
+        let first = run.records().remove(0);
+        ensure!(first["status"] == "ok", "the trial does not count: {first}");
+        run.interrupt()?;
+        wait_for("all agents gone", GONE_WITHIN, || Ok(agents_of(&self.dbduel).is_empty()))?;
+        println!("{:28} {:>9} {:>11}  the trial counts", harm.title(), "-", "-");
+        self.slurm.mend()
+    }
+
+    /// Workers of another build are refused before anything else is done.
+    fn another_build(&self) -> Result<()> {
+        let other = self.folder.join("dbduel-of-another-build");
+        std::fs::copy(&self.dbduel, &other)?;
+        std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&other)?, b"\n")?;
+        let file =
+            experiment("compat = \"sysbench-1.0\"", "4s", 2, 2).replace("launcher = \"slurm\"", "launcher = \"local\"");
+        let file = file.replace("slurm = [\"-N2\"]", &format!("binary = \"{}\"", other.display()));
+        let begun = Instant::now();
+        let mut run = self.start("another-build", &file)?;
+        let status = run.child.wait()?;
+        let log = std::fs::read_to_string(self.folder.join("another-build.log"))?;
+        ensure!(status.code() == Some(4) && log.contains("copy this binary there"), "{status}\n{log}");
+        ensure!(agents_of(&other).is_empty(), "an agent of the other build is left");
+        println!("{:28} {:>9.2} {:>11}  refused", "another build", begun.elapsed().as_secs_f64(), "-");
+        Ok(())
+    }
+
     fn inflict(&self, harm: Harm, agents: &[Agent], run: &Run) -> Result<()> {
         let victim = agents.first().context("no agent")?;
         match harm {
@@ -205,11 +239,21 @@ impl Bench {
             Harm::Stop => victim.signal(libc::SIGSTOP),
             Harm::KillSrun => agents::child_of(run.child.id(), "srun").context("no srun")?.signal(libc::SIGKILL),
             Harm::Cancel => self.slurm.cancel_all()?,
-            Harm::LoseNode => self.slurm.lose_node(victim)?,
+            Harm::LoseNode => {
+                self.slurm.slurmd_of(victim)?.signal(libc::SIGKILL);
+                stepd_of(victim)?.signal(libc::SIGKILL);
+                victim.signal(libc::SIGKILL);
+            }
+            Harm::KillSlurmd => self.slurm.slurmd_of(victim)?.signal(libc::SIGKILL),
+            Harm::KillStepd => stepd_of(victim)?.signal(libc::SIGKILL),
             Harm::KillCoordinator => Agent::of(run.child.id() as i32).signal(libc::SIGKILL),
         }
         Ok(())
     }
+}
+
+fn stepd_of(agent: &Agent) -> Result<Agent> {
+    agent.above("slurmstepd").context("no slurmstepd")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -219,8 +263,21 @@ enum Harm {
     KillSrun,
     Cancel,
     LoseNode,
+    KillSlurmd,
+    KillStepd,
     KillCoordinator,
 }
+
+const HARMS: [Harm; 8] = [
+    Harm::Kill,
+    Harm::Stop,
+    Harm::KillSrun,
+    Harm::Cancel,
+    Harm::LoseNode,
+    Harm::KillSlurmd,
+    Harm::KillStepd,
+    Harm::KillCoordinator,
+];
 
 impl Harm {
     fn title(self) -> &'static str {
@@ -230,6 +287,8 @@ impl Harm {
             Harm::KillSrun => "srun killed",
             Harm::Cancel => "job cancelled",
             Harm::LoseNode => "node lost",
+            Harm::KillSlurmd => "slurmd alone killed",
+            Harm::KillStepd => "slurmstepd alone killed",
             Harm::KillCoordinator => "coordinator killed",
         }
     }
@@ -309,7 +368,7 @@ fn compared(one: &[Value], many: &[Value], workers: u32) -> Vec<String> {
     wrong
 }
 
-/// A duel of two databases of one server with the workers in another network namespace, and the link taken down.
+/// A duel whose servers are here and whose workers are in another network namespace, and the link taken down.
 fn over_ssh(bench: &Bench, packages: &Path) -> Result<Vec<String>> {
     let space = match Namespace::make(packages, &bench.folder.join("namespace")) {
         Ok(space) => space,
@@ -318,51 +377,52 @@ fn over_ssh(bench: &Bench, packages: &Path) -> Result<Vec<String>> {
             return Ok(Vec::new());
         }
     };
-    let server = crate::held::Held::start_or_fail(&bench.dbduel, "mariadb@system", &["--tcp"])?;
-    let port = space.forward(server.port()?)?;
-    let mut admin = server.admin(server.text("database")?)?;
-    for name in ["one", "two"] {
-        admin.run(&format!("CREATE DATABASE {name}")).context("cannot make a database")?;
-    }
-    let password = server.target()?.login.password.map(|secret| secret.expose().to_owned()).unwrap_or_default();
-    let target = |name: &str| {
+    let contenders = ENGINES.map(|engine| format!("{{ engine = \"{engine}\" }}")).join(", ");
+    let file = |duration: &str, listen: &str| {
         format!(
-            "{{ name = \"{name}\", target = \"mysql://{}@{}:{port}/{name}\" }}",
-            server.text("user").unwrap_or("root"),
-            space.here()
-        )
-    };
-    let file = |duration: &str| {
-        format!(
-            "contender = [{}, {}]\nworkload = {{ name = \"oltp_point_select\", rows = 1000, clients = 4, rate = 100 }}\n\
+            "contender = [{contenders}]\n\
+             workload = {{ name = \"oltp_point_select\", rows = 1000, clients = 4, rate = 100 }}\n\
              method = {{ preset = \"quick\", duration = \"{duration}\", warmup = \"1s\", blocks = 2, stop = \"never\" }}\n\
-             [cluster]\nlauncher = \"ssh\"\nhosts = [\"worker\"]\nworkers = 2\nssh = [\"-F\", \"{}\"]\n",
-            target("one"),
-            target("two"),
+             clients.transport = \"tcp\"\n\
+             [cluster]\nlauncher = \"ssh\"\nhosts = [\"worker\"]\nworkers = 2\nssh = [\"-F\", \"{}\"]\n\
+             server_listen = \"{listen}\"\n",
             space.config().display()
         )
     };
-    let login = [("DBDUEL_PASSWORD", password.as_str())];
-    let mut run = bench.start("ssh", &file("2s"), &login)?;
+    let mut run = bench.start("ssh", &file("2s", space.here()))?;
     let status = run.child.wait()?;
     let log = std::fs::read_to_string(bench.folder.join("ssh.log")).unwrap_or_default();
     ensure!(status.success(), "dbduel run over ssh failed ({status})\n{log}");
-    let mut wrong: Vec<String> = run.records().iter().filter_map(|trial| not_whole(trial, 2)).collect();
-    println!("ssh between two namespaces: {} trials", run.records().len());
-    ensure!(run.records().len() == 4, "a run over ssh has {} trials in place of 4", run.records().len());
-    print_division(2, &run.records());
-    if log.contains(&password) {
-        wrong.push("the password stands in the log of a run".to_owned());
-    }
+    let trials = run.records();
+    ensure!(trials.len() == 4, "a run over ssh has {} trials in place of 4", trials.len());
+    println!("servers here, workers by ssh in another namespace: {} trials", trials.len());
+    print_division(2, &trials);
+    let mut wrong: Vec<String> = trials.iter().filter_map(|trial| not_whole(trial, 2)).collect();
+    wrong.extend(trials.iter().filter_map(counters_of_both));
+    let mut foreign = bench.start("ssh-foreign", &file("2s", "10.213.78.9"))?;
+    ensure!(!foreign.child.wait()?.success(), "a server listened at an address of another host");
     drop(run);
-    wrong.extend(cut_off(bench, &space, &file("4s"), &login).err().map(|error| format!("link down: {error:#}")));
-    drop(admin);
-    server.stop()?;
+    wrong.extend(cut_off(bench, &space, &file("4s", space.here())).err().map(|error| format!("link down: {error:#}")));
     Ok(wrong)
 }
 
-fn cut_off(bench: &Bench, space: &Namespace, file: &str, login: &[(&str, &str)]) -> Result<()> {
-    let run = bench.start("ssh-cut", file, login)?;
+/// What a trial lacks of the server's counters or of the workers'.
+fn counters_of_both(trial: &Value) -> Option<String> {
+    let server = trial["metrics"]["cpu_us_per_tx"].as_f64();
+    let workers = trial["workers"].as_array().map_or(&[][..], Vec::as_slice);
+    let client: Vec<f64> = workers.iter().filter_map(|worker| worker["cores_used"].as_f64()).collect();
+    let shown: Vec<String> = client.iter().map(|cores| format!("{cores:.4}")).collect();
+    println!(
+        "        server CPU {:.1} us per transaction; cores used by workers {}",
+        server.unwrap_or(0.0),
+        shown.join(", ")
+    );
+    let has_both = server.is_some_and(|us| us > 0.0) && client.len() == 2 && client.iter().all(|cores| *cores > 0.0);
+    (!has_both).then(|| format!("trial {} lacks counters of server or workers", trial["trial"]))
+}
+
+fn cut_off(bench: &Bench, space: &Namespace, file: &str) -> Result<()> {
+    let run = bench.start("ssh-cut", file)?;
     wait_for("the first trial", SETUP_WITHIN, || Ok(run.has_begun(1) && agents_of(&bench.dbduel).len() == 2))?;
     std::thread::sleep(Duration::from_secs(2));
     let agents = agents_of(&bench.dbduel);

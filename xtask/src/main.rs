@@ -13,6 +13,7 @@ mod by_hand;
 mod certificates;
 mod client_cost;
 mod client_programs;
+mod cluster_sim;
 mod conform;
 mod conform_bisect;
 mod conform_cluster;
@@ -72,6 +73,8 @@ enum Task {
     ConformPgbench(conform_pgbench::ConformPgbench),
     /// Run workers below a real Slurm cluster and over ssh between network namespaces, and kill what can be killed
     ConformCluster(conform_cluster::ConformCluster),
+    /// Measure what coordinating a hundred workers of a thousand clients takes, without their load
+    ClusterSim(cluster_sim::ClusterSim),
     /// Compare the changes that `history` finds in series of ratios with those of Apache Otava
     ConformHistory(conform_history::ConformHistory),
     /// Plant a slow build among sixteen, and have `dbduel history bisect` name it
@@ -148,6 +151,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformHistory(options) => conform_history::run(&options),
         Task::ConformBisect(options) => conform_bisect::run(&options, root),
         Task::ConformCluster(options) => conform_cluster::run(&options, root),
+        Task::ClusterSim(options) => cluster_sim::run(&options),
         Task::ConformRecovery(options) => conform_recovery::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
@@ -165,7 +169,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::TpccWorker(worker) => bench_tpcc::run_worker(&worker),
-        Task::Release(_) => release::release(root),
+        Task::Release(options) => release::release(&options, root),
         Task::Fuzz { name, runs: Some(runs), seed: Some(seed) } => check_inputs(root, &name, seed, runs),
         Task::Fuzz { name, runs, .. } => fuzz(root, &name, runs),
     }

@@ -328,6 +328,9 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
         let mut bench = Bench { active_run, setup, run: &mut run, clock, interrupted, progress, trials, observers };
         probe(&mut bench, reason, &cache)?;
     }
+    for orphan in setup.end_workers() {
+        progress.print(&format!("warning: a worker is not proven to be gone: {orphan}"));
+    }
     progress.finish();
     let incomplete = !failures.is_empty() || !given_up.is_empty() || is_missing;
     run.decide_anew(DecisionKind::GivenUp, given_up);

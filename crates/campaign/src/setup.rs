@@ -1,6 +1,7 @@
 //! The stage of a run: every contender provisioned, its data loaded, and its start rehearsed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -110,6 +111,14 @@ impl Prepared {
     }
 }
 
+/// Servers that listen for workers elsewhere do so at an address of this host.
+fn refuse_foreign_address(experiment: &Experiment) -> Result<()> {
+    let Some(address) = experiment.cluster.as_ref().and_then(|cluster| cluster.server_listen) else { return Ok(()) };
+    let next = "next: give `server_listen` in [cluster] an address of this host, as `ip addr` shows them";
+    let listener = TcpListener::bind((address, 0));
+    listener.with_context(|| format!("cannot listen at {address}\n  {next}")).map(drop)
+}
+
 impl<'a> Setup<'a> {
     /// Fetches servers and loads data, where the cache lacks them. Contenders that stay without are
     /// named with the reason; the others can be measured all the same.
@@ -124,6 +133,7 @@ impl<'a> Setup<'a> {
         let datasets = fillings(experiment)?;
         let coordinator = Coordinator::new(experiment, &experiment.name);
         if let Some(coordinator) = &coordinator {
+            refuse_foreign_address(experiment)?;
             progress.status("launch", "workers of the load");
             let who = coordinator.launch(interrupted, &|line| progress.print(line))?;
             who.lines().for_each(|line| progress.print(line));
@@ -366,7 +376,7 @@ impl<'a> Setup<'a> {
             clients_max: self.experiment.clients_max(),
             conditions,
             interval: Interval::of(workload.as_ref(), &conditions, warmup, choice.events),
-            transport: prepared.contender.transport.unwrap_or(self.experiment.transport),
+            transport: self.experiment.transport_of(prepared.contender),
             isolation: choice.isolation,
             rate: choice.rate_at(&planned.point),
             data_seed: choice.data_seed,
@@ -441,6 +451,11 @@ impl<'a> Setup<'a> {
         Ok(seen)
     }
 
+    /// Ends the workers; names those that are not proven to be gone.
+    pub fn end_workers(&self) -> Vec<String> {
+        self.coordinator.as_ref().map_or_else(Vec::new, Coordinator::end)
+    }
+
     /// What each worker can send at most, for every protocol of the plan.
     fn measure_workers(&self, coordinator: &Coordinator, progress: &Progress) -> Result<()> {
         let clients = self.experiment.clients_max();
@@ -469,7 +484,7 @@ impl<'a> Setup<'a> {
     }
 
     fn way_to(&self, contender: &PreparedContender) -> Option<Way> {
-        let transport = contender.contender.transport.unwrap_or(self.experiment.transport);
+        let transport = self.experiment.transport_of(contender.contender);
         match &contender.server {
             Prepared::Managed { installation, .. } if installation.is_embedded() => None,
             Prepared::Managed { .. } => Some(Way::of_transport(transport)),

@@ -72,7 +72,7 @@ fn run(known: &Known) -> Result<()> {
 }
 
 /// What stands before the first line's end. Frames may follow on the same stream, so not a byte more is read.
-fn boot_line(from: &mut impl Read) -> Result<String> {
+pub(crate) fn boot_line(from: &mut impl Read) -> Result<String> {
     let mut line = Vec::new();
     let mut byte = [0];
     while line.len() < BOOT_BYTES_MAX && from.read(&mut byte)? == 1 && byte[0] != b'\n' {
@@ -88,7 +88,7 @@ fn private_text(path: &Path) -> Result<String> {
     Ok(fs::read_to_string(path)?)
 }
 
-fn connect(how: &Connect) -> Result<(Channel, Option<String>)> {
+pub(crate) fn connect(how: &Connect) -> Result<(Channel, Option<String>)> {
     let Connect::Tls { address, certificate, token } = how else {
         let (from, to) = (Box::new(std::io::stdin()), Box::new(std::io::stdout()));
         return Ok((Channel { from, to, peer: "the coordinator".to_owned(), session: None }, None));

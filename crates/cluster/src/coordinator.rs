@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use driver::{Dialect, Target};
 use experiment::{Cluster, Experiment};
 use load::{Failure, LoadOptions, dealt, divided};
@@ -26,6 +27,8 @@ pub struct Coordinator {
     experiment: Experiment,
     run: String,
     fleet: Mutex<Option<Fleet>>,
+    /// Fleets that lost a worker, while they end; each brings its agents that are not proven to be gone.
+    ending: Mutex<Vec<JoinHandle<Vec<String>>>>,
     /// Statements a second against a server that does nothing, by worker and dialect.
     ceilings: Mutex<BTreeMap<(usize, &'static str), f64>>,
 }
@@ -38,6 +41,7 @@ impl Coordinator {
             experiment: experiment.clone(),
             run: run.to_owned(),
             fleet: Mutex::default(),
+            ending: Mutex::default(),
             ceilings: Mutex::default(),
         })
     }
@@ -51,14 +55,34 @@ impl Coordinator {
         let mut fleet = self.fleet();
         let launched = match fleet.take() {
             Some(fleet) => fleet,
-            None => Fleet::launch(&self.cluster, &self.run, interrupted, print)?,
+            None => {
+                // A load that may still run would disturb the next trial.
+                let orphans = self.ended();
+                ensure!(orphans.is_empty(), "agents of before are not proven to be gone: {}", orphans.join(", "));
+                Fleet::launch(&self.cluster, &self.run, interrupted, print)?
+            }
         };
         Ok(fleet.insert(launched).described(&self.cluster))
     }
 
     /// Ends the agents; names those that are not proven to be gone.
     pub fn end(&self) -> Vec<String> {
-        self.fleet().take().map_or_else(Vec::new, |mut fleet| fleet.end())
+        let mut orphans = self.ended();
+        orphans.extend(self.fleet().take().map_or_else(Vec::new, |mut fleet| fleet.end()));
+        orphans
+    }
+
+    /// Ends a fleet while its trial is recorded: a host that cannot be reached takes seconds.
+    pub(crate) fn end_meanwhile(&self, mut fleet: Fleet) {
+        let ending = std::thread::spawn(move || fleet.end());
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner).push(ending);
+    }
+
+    /// Waits for the fleets that are ending.
+    fn ended(&self) -> Vec<String> {
+        let ending = std::mem::take(&mut *self.ending.lock().unwrap_or_else(PoisonError::into_inner));
+        let unknown = |_| vec!["all agents of a launch, whose end failed".to_owned()];
+        ending.into_iter().flat_map(|one| one.join().unwrap_or_else(unknown)).collect()
     }
 
     /// What each worker can send at most, all of them at once, since they share what they share.

@@ -86,6 +86,16 @@ impl Fleet {
     /// Starts all agents, and returns when each has shown who it is.
     pub fn launch(cluster: &Cluster, run: &str, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<Fleet> {
         let binary = std::env::current_exe().context("cannot find this program")?;
+        Fleet::launch_by(launcher(cluster, run, binary), cluster, run, interrupted, print)
+    }
+
+    pub fn launch_by(
+        launcher: Box<dyn Launcher>,
+        cluster: &Cluster,
+        run: &str,
+        interrupted: &AtomicBool,
+        print: &dyn Fn(&str),
+    ) -> Result<Fleet> {
         let door = (cluster.launcher == Kind::Slurm).then(|| Door::open(cluster)).transpose()?;
         let connect = door.as_ref().map_or(Connect::Stdio, |door| door.connect.clone());
         let lost_after_ms = cluster.lost_after.as_millis() as u64;
@@ -97,7 +107,7 @@ impl Fleet {
         });
         let (outbox, inbox) = mpsc::channel();
         let mut fleet = Fleet {
-            launcher: launcher(cluster, run, binary),
+            launcher,
             workers: Vec::new(),
             senders: Arc::default(),
             inbox,

@@ -7,6 +7,8 @@ use std::io::{self, ErrorKind, Read};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::message::{ToAgent, ToCoordinator};
+
 /// More than the tally of any trial.
 pub const BYTES_MAX: usize = 16 << 20;
 
@@ -70,10 +72,15 @@ pub fn read<M: DeserializeOwned>(from: &mut impl Read, bytes_max: usize) -> Resu
     serde_json::from_slice(&frame).map_err(|error| Broken::NoMessage(error.to_string()))
 }
 
+/// Whether these bytes are a frame of either side; for the fuzz target.
+pub fn is_message(bytes: &[u8]) -> bool {
+    let (mut ours, mut theirs) = (bytes, bytes);
+    read::<ToAgent>(&mut ours, BYTES_MAX).is_ok() || read::<ToCoordinator>(&mut theirs, BYTES_MAX).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::ToAgent;
 
     #[test]
     fn a_frame_comes_back_and_is_refused_when_cut_off_or_too_long() {

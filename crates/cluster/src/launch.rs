@@ -74,6 +74,7 @@ impl Started {
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0);
+        ends_with_us(&mut command, libc::SIGTERM);
         change(&mut command);
         let mut child = command.spawn().with_context(|| format!("cannot start {}", words[0]))?;
         let said = Arc::default();
@@ -91,6 +92,7 @@ impl Started {
 
     /// The same of a program that gets the boot line and nothing else, and whose output is not read.
     fn with_input(mut command: Command, name: &str, boot: &Boot) -> Result<Started> {
+        ends_with_us(&mut command, libc::SIGTERM);
         let mut child = command.process_group(0).spawn().with_context(|| format!("cannot start {name}"))?;
         let said = Arc::default();
         if let Some(stderr) = child.stderr.take() {
@@ -134,6 +136,17 @@ impl Started {
 struct Pipes {
     stdin: ChildStdin,
     stdout: ChildStdout,
+}
+
+/// A launcher that waits in a queue, too, gets this signal when dbduel is gone, however it ended.
+fn ends_with_us(command: &mut Command, signal: libc::c_int) {
+    // SAFETY: the closure only makes a system call, which is allowed between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, signal);
+            Ok(())
+        });
+    }
 }
 
 fn keep_what_is_said(stderr: ChildStderr, said: &Arc<Mutex<Vec<String>>>) {

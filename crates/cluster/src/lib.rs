@@ -17,7 +17,9 @@ mod launch;
 mod message;
 mod process;
 mod remote;
+pub mod simulation;
 mod trust;
 
 pub use agent::agent_main;
 pub use coordinator::Coordinator;
+pub use frame::is_message;

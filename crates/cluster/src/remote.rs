@@ -159,24 +159,25 @@ impl<'t> Remote<'t> {
         self.fleet.as_ref().map_or_else(String::new, |fleet| fleet.workers[worker].name())
     }
 
-    /// Ends everything because of one worker; what is not proven to be gone is named.
-    fn fail(&mut self, worker: usize, step: Option<&'static str>, mut what: String) -> Failure {
+    /// Ends everything because of one worker.
+    fn fail(&mut self, worker: usize, step: Option<&'static str>, what: String) -> Failure {
         let host = self.fleet.as_ref().map_or_else(String::new, |fleet| fleet.workers[worker].hello.host.clone());
-        self.busy.remove(&worker);
-        let mut orphans = self.settle();
-        orphans.extend(self.fleet.take().map_or_else(Vec::new, |mut fleet| fleet.end()));
-        if !orphans.is_empty() {
-            what += &format!("; not proven to be gone: {}", orphans.join(", "));
-        }
+        self.busy.clear();
+        self.end_fleet();
         Failure::Worker { worker: worker as u32 + 1, host, step, what }
     }
 
-    /// Has every worker end its load, politely. Where one does not in time, all are launched anew before the next trial;
-    /// those that are not proven to be gone are named.
-    fn settle(&mut self) -> Vec<String> {
+    fn end_fleet(&mut self) {
+        if let Some(fleet) = self.fleet.take() {
+            self.coordinator.end_meanwhile(fleet);
+        }
+    }
+
+    /// Has every worker end its load, politely. Where one does not in time, all are launched anew before the next trial.
+    fn settle(&mut self) {
         // Each answers once for each order to stop, behind everything else of this trial.
         let mut unanswered = std::mem::take(&mut self.busy);
-        let Some(fleet) = self.fleet.as_mut() else { return Vec::new() };
+        let Some(fleet) = self.fleet.as_mut() else { return };
         for worker in &unanswered {
             let _ = fleet.send(*worker, &ToAgent::Stop { reason: "the trial is over".to_owned() });
         }
@@ -188,12 +189,8 @@ impl<'t> Remote<'t> {
                 Err(Lost { .. }) => break,
             }
         }
-        match self.fleet.take() {
-            Some(mut fleet) if !unanswered.is_empty() => fleet.end(),
-            fleet => {
-                *self.fleet = fleet;
-                Vec::new()
-            }
+        if !unanswered.is_empty() {
+            self.end_fleet();
         }
     }
 

@@ -1,4 +1,5 @@
-//! Where a server is reached: on loopback, or in a network namespace of its own behind a pair of virtual interfaces.
+//! Where a server is reached: on loopback, at an address of this host, or in a network namespace of its own behind a
+//! pair of virtual interfaces.
 //!
 //! In a namespace a server has an address of its own, and what clients send goes through the kernel's network stack as
 //! to another host: no loopback, no socket. The keeper makes the namespace before it starts the server and stays in it,
@@ -17,6 +18,8 @@ use nix::unistd::getppid;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     Loopback,
+    /// An address of this host, for clients on others.
+    Address(Ipv4Addr),
     /// The number of the pair of interfaces on this host, below [`LINKS`].
     Namespace(u16),
 }
@@ -33,14 +36,18 @@ impl Link {
         self.address(2)
     }
 
-    /// The address that the server sees its clients at.
-    pub fn client(self) -> Ipv4Addr {
-        self.address(1)
+    /// The address that the server sees its clients at; none where they may come from any.
+    pub fn client(self) -> Option<Ipv4Addr> {
+        match self {
+            Link::Address(_) => None,
+            link => Some(link.address(1)),
+        }
     }
 
     fn address(self, place: u32) -> Ipv4Addr {
         match self {
             Link::Loopback => Ipv4Addr::LOCALHOST,
+            Link::Address(own) => own,
             Link::Namespace(number) => Ipv4Addr::from(u32::from(FIRST) + 4 * u32::from(number) + place),
         }
     }
@@ -49,15 +56,16 @@ impl Link {
 /// Moves this thread into a new network namespace that the link leads into. Its parent is on the other side.
 pub fn enter(number: u16) -> Result<()> {
     let link = Link::Namespace(number);
+    let (server, client) = (link.address(2), link.address(1));
     let outside = namespace()?;
     unshare(CloneFlags::CLONE_NEWNET).context("cannot make a network namespace, which takes root")?;
     let inside = namespace()?;
     let (peer, parent) = (format!("duel{number}"), getppid().to_string());
     ip(&["link", "add", INSIDE, "type", "veth", "peer", "name", &peer, "netns", &parent])?;
-    bring_up(INSIDE, link.server())?;
+    bring_up(INSIDE, server)?;
     ip(&["link", "set", "lo", "up"])?;
     setns(&outside, CloneFlags::CLONE_NEWNET).context("cannot go back to the host's network")?;
-    bring_up(&peer, link.client())?;
+    bring_up(&peer, client)?;
     setns(&inside, CloneFlags::CLONE_NEWNET).context("cannot go back into the network namespace")
 }
 
@@ -86,11 +94,13 @@ mod tests {
     fn every_link_has_two_addresses_of_its_own_among_those_for_benchmarks() {
         let check = |number, client: &str, server: &str| {
             let link = Link::Namespace(number);
-            assert_eq!((link.client().to_string(), link.server().to_string()), (client.into(), server.into()));
+            assert_eq!((link.client().unwrap().to_string(), link.server().to_string()), (client.into(), server.into()));
         };
         check(0, "198.18.0.1", "198.18.0.2");
         check(64, "198.18.1.1", "198.18.1.2");
         check(LINKS - 1, "198.19.255.253", "198.19.255.254");
-        assert!(Link::Loopback.server().is_loopback() && Link::Loopback.client().is_loopback());
+        assert!(Link::Loopback.server().is_loopback() && Link::Loopback.client().unwrap().is_loopback());
+        let own = Ipv4Addr::new(10, 0, 0, 5);
+        assert_eq!((Link::Address(own).server(), Link::Address(own).client()), (own, None));
     }
 }

@@ -1,5 +1,6 @@
 //! What may be asked of an engine: a version, where the server comes from, and where its data lie.
 
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use crate::target_url::TargetUrl;
@@ -110,6 +111,8 @@ pub enum WorkCopy {
 pub enum Transport {
     Socket,
     Tcp,
+    /// TCP to this address of this host, for clients on others: `server_listen` in `[cluster]`.
+    Address(Ipv4Addr),
     /// TCP to a server in a network namespace of its own.
     Namespace,
 }
@@ -146,6 +149,9 @@ impl WorkCopy {
 impl Transport {
     /// As it stands in an experiment file.
     pub fn word(self) -> &'static str {
-        word_of(TRANSPORT_WORDS, self)
+        match self {
+            Transport::Address(_) => Transport::Tcp.word(),
+            own => word_of(TRANSPORT_WORDS, own),
+        }
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -383,12 +384,13 @@ fn make_places(
     let tcp = options.transport != Transport::Socket && options.purpose == Purpose::Measure;
     let link = match options.transport {
         Transport::Namespace if tcp => Link::Namespace(seeded_random().random_range(0..LINKS)),
+        Transport::Address(own) if tcp => Link::Address(own),
         _ => Link::Loopback,
     };
     Ok(StartFiles {
         folder,
         link,
-        port: tcp.then(free_port).transpose()?,
+        port: tcp.then(|| free_port(link)).transpose()?,
         // Not from the seed: the plan must not give the password away.
         password: tcp.then(|| Secret::new(Alphanumeric.sample_string(&mut seeded_random(), 24))),
     })
@@ -402,9 +404,13 @@ fn seeded_random() -> ChaCha8Rng {
     ChaCha8Rng::from_seed(seed)
 }
 
-/// A loopback port that was free a moment ago; in a namespace of its own every port is.
-fn free_port() -> Result<u16> {
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).context("cannot find a free port")?;
+/// A port that was free a moment ago; in a namespace of its own every port is.
+fn free_port(link: Link) -> Result<u16> {
+    let address = match link {
+        Link::Address(own) => own,
+        Link::Loopback | Link::Namespace(_) => Ipv4Addr::LOCALHOST,
+    };
+    let listener = TcpListener::bind((address, 0)).with_context(|| format!("cannot find a free port at {address}"))?;
     Ok(listener.local_addr()?.port())
 }
 
@@ -431,7 +437,7 @@ fn program(
         signal_without_keeper: Some(installation.engine().signal_without_keeper()),
         network: match places.link {
             Link::Namespace(number) => Some(number),
-            Link::Loopback => None,
+            Link::Loopback | Link::Address(_) => None,
         },
         ..installation.program(&installation.server, options.log, &[&places.folder, options.data])?
     })

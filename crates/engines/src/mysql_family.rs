@@ -614,12 +614,13 @@ impl MysqlFamily {
         let file = places.folder.join("init.sql");
         let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file)?;
         // 5.5 keeps letting in who has no password until it has read its accounts again.
+        let client = places.link.client().map_or("%".to_owned(), |address| address.to_string());
         let statements = std::iter::once(&self.flavour.change_password(&version))
             .chain(self.flavour.make_loopback_account(&version))
             .chain(&["FLUSH PRIVILEGES"])
             .map(|statement| statement.replace("SECRET", &format!("'{password}'")))
             // Which is where clients come from, unless the server has an address of its own.
-            .map(|statement| statement.replace(&Ipv4Addr::LOCALHOST.to_string(), &places.link.client().to_string()))
+            .map(|statement| statement.replace(&Ipv4Addr::LOCALHOST.to_string(), &client))
             .collect::<Vec<_>>();
         for statement in statements {
             writeln!(out, "{statement};")?;

@@ -586,8 +586,9 @@ fn initdb_arguments(
 }
 
 /// Who may connect: local clients without a password, and by TCP only with the password of this start.
-fn write_host_rules(data: &Path, tcp: Option<(Ipv4Addr, &str)>) -> Result<()> {
-    let tcp = tcp.map_or(String::new(), |(client, method)| format!("host all all {client}/32 {method}\n"));
+fn write_host_rules(data: &Path, tcp: Option<(Option<Ipv4Addr>, &str)>) -> Result<()> {
+    let from = |client: Option<Ipv4Addr>| client.map_or("0.0.0.0/0".to_owned(), |address| format!("{address}/32"));
+    let tcp = tcp.map_or(String::new(), |(client, method)| format!("host all all {} {method}\n", from(client)));
     let file = data.join("pg_hba.conf");
     // Written in place, so that the file stays its server's.
     fs::write(&file, format!("local all all trust\n{tcp}")).with_context(|| format!("cannot write {}", file.display()))

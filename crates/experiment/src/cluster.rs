@@ -2,6 +2,7 @@
 //!
 //! Only how they are started and what each gets is decided here; nothing is started.
 
+use std::net::Ipv4Addr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,7 +23,7 @@ const WEIGHT_MAX: i128 = 1000;
 /// Agents show four times a second that they are there.
 const LEAST_LOST_AFTER: Duration = Duration::from_millis(500);
 /// Keys of the table that this version cannot honour.
-const LATER: &[&str] = &["server_host", "server_listen", "observe_host", "deploy"];
+const LATER: &[&str] = &["server_host", "observe_host", "deploy"];
 
 /// The program that starts agents and takes them down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub struct Cluster {
     pub secret_file: Option<PathBuf>,
     /// Where workers that connect by themselves find the coordinator.
     pub listen: Option<String>,
+    /// The address of this host that managed servers listen on; none for loopback.
+    pub server_listen: Option<Ipv4Addr>,
     pub launch_timeout: Duration,
     pub lost_after: Duration,
     pub keep_raw: bool,
@@ -162,6 +165,7 @@ pub fn read_cluster<'a>(reader: &mut Reader<'a>, top: &Section<'a>, defaults: Cl
         binary: reader.text(&section, "binary").map(PathBuf::from),
         secret_file: read_secret(reader, &section),
         listen: reader.text(&section, "listen"),
+        server_listen: read_server_listen(reader, &section),
         launch_timeout: reader
             .duration(&section, "launch_timeout", Duration::from_secs(1))
             .unwrap_or(defaults.launch_timeout),
@@ -221,6 +225,35 @@ fn read_secret<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Pat
     None
 }
 
+/// Who can reach a server by a public address may try passwords, so the file has to say that this is meant.
+fn read_server_listen<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<Ipv4Addr> {
+    let is_public_allowed = reader.flag(section, "allow_public").unwrap_or(false);
+    let (value, text) = (section.value("server_listen")?, reader.text(section, "server_listen")?);
+    let address = text.parse::<Ipv4Addr>().ok().filter(|address| !address.is_unspecified() && !address.is_broadcast());
+    let Some(address) = address else {
+        let what = format!("`server_listen` in [cluster] is \"{text}\"");
+        reader.reject(
+            &value.span(),
+            what,
+            "expected the one IPv4 address of this host that workers reach: \"10.0.0.5\"",
+        );
+        return None;
+    };
+    if !is_public_allowed && !is_private(address) {
+        let what = format!("`server_listen` in [cluster] is a public address: {address}");
+        reader.reject(&value.span(), what, "give a private one, or write allow_public = true beside it");
+    }
+    Some(address)
+}
+
+/// Networks of RFC 1918 and 6598, link-local, loopback, and those set apart for benchmarks (RFC 2544).
+fn is_private(address: Ipv4Addr) -> bool {
+    let [a, b, ..] = address.octets();
+    let is_shared = a == 100 && b & 0b1100_0000 == 64;
+    let is_for_benchmarks = a == 198 && b & 0b1111_1110 == 18;
+    address.is_private() || address.is_link_local() || address.is_loopback() || is_shared || is_for_benchmarks
+}
+
 /// A list of texts, such as the words of a command.
 fn texts<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Vec<String> {
     let Some(value) = section.value(key) else { return Vec::new() };
@@ -273,14 +306,19 @@ pub fn refuse<'a>(reader: &mut Reader<'a>, top: &Section<'a>, experiment: &Exper
     if experiment.recovery.is_some() {
         refuse(None, "[recovery] cannot stand beside [cluster]".to_owned(), "take one of the two out");
     }
-    let uses_socket = |one: &&super::Contender| {
-        let transport = one.transport.unwrap_or(experiment.transport);
-        !matches!(one.origin, Origin::Target(_)) && transport == Transport::Socket
-    };
+    let is_managed = |one: &&super::Contender| !matches!(one.origin, Origin::Target(_));
+    let uses_socket = |one: &&super::Contender| is_managed(one) && experiment.transport_of(one) == Transport::Socket;
     let is_elsewhere = cluster.launcher != Launcher::Local;
     if let Some(managed) = experiment.contenders.iter().find(uses_socket).filter(|_| is_elsewhere) {
         let what = format!("workers on other hosts cannot use the socket of contender `{}`", managed.name);
         refuse(place("clients", "transport"), what, "write transport = \"tcp\" in [clients]");
+    }
+    if cluster.server_listen.is_some() && !experiment.contenders.iter().any(|one| is_managed(&one)) {
+        refuse(
+            place("cluster", "server_listen"),
+            "`server_listen` in [cluster] has no use: all contenders are targets".to_owned(),
+            "take it out",
+        );
     }
     if cluster.launcher == Launcher::Slurm && experiment.client_cores.is_some() {
         refuse(
@@ -363,12 +401,30 @@ mod tests {
         check(&format!("{local}workers = 2\nweights = [1]\n"), &["`weights`", "one for each of 2 workers"]);
         check(&format!("{local}workers = 2\nweights = [1, 0]\n"), &["whole numbers from 1"]);
         check(&format!("{local}server_host = \"db1\"\n"), &["server_host", "not supported by this version yet"]);
+        check(&format!("{local}server_listen = \"db1\"\n"), &["server_listen", "the one IPv4 address of this host"]);
+        check(&format!("{local}server_listen = \"0.0.0.0\"\n"), &["the one IPv4 address"]);
+        check(&format!("{local}server_listen = \"8.8.8.8\"\n"), &["public address: 8.8.8.8", "allow_public = true"]);
+        check(&format!("{local}server_listen = \"10.0.0.5\"\n"), &["has no use: all contenders are targets"]);
         check(&format!("{local}secret = \"paper\"\n"), &["`secret` in [cluster] is \"paper\"", "absolute path"]);
         check("[cluster]\nlauncher = \"ssh\"\n", &["`hosts` is missing"]);
         check("[cluster]\nlauncher = \"slurm\"\n", &["`workers` is missing"]);
         check("[cluster]\nlauncher = \"slurm\"\nworkers = 2\n[clients]\ncores = \"0\"\n", &["Slurm binds"]);
         check(&format!("{local}[method]\nduet = true\n"), &["`duet` in [method] cannot stand beside [cluster]"]);
         check("[clients]\nlauncher = \"local\"\n", &["launcher", "[cluster]"]);
+    }
+
+    #[test]
+    fn managed_servers_listen_at_the_address_that_workers_reach() {
+        let file = "contender = [{ name = \"a\", engine = \"mysql@8.0.31\" }, { target = \"mysql://u@db1/a\" }]\n\
+            workload = \"oltp_read_write\"\nclients.transport = \"tcp\"\n[cluster]\nlauncher = \"local\"\n";
+        let read = |more: &str| {
+            Experiment::parse(&format!("{file}{more}"), "a.toml", &known(), &Overrides::default()).unwrap()
+        };
+        let (without, with) = (read(""), read("server_listen = \"203.0.113.5\"\nallow_public = true\n"));
+        assert_eq!(without.transport_of(&without.contenders[0]), Transport::Tcp);
+        let expected = Transport::Address("203.0.113.5".parse().unwrap());
+        assert_eq!(with.transport_of(&with.contenders[0]), expected);
+        assert_eq!(expected.word(), "tcp");
     }
 
     #[test]

@@ -272,6 +272,13 @@ pub const CLUSTER_KEYS: &[Key] = &[
         "the address of this host's name",
         "slurm: where workers connect to",
     ),
+    key(
+        "server_listen",
+        "text such as `\"10.0.0.5\"`",
+        "loopback",
+        "the one address of this host that managed servers listen on, for workers on other hosts",
+    ),
+    key("allow_public", "true or false", "false", "`server_listen` may be a public address"),
     key("launch_timeout", "time", "", "within this time all workers must have come"),
     key("lost_after", "time", "", "a worker that is silent for so long is lost, and its trial has failed"),
     key("keep_raw", "true or false", "", "keep every response time of each worker, in `trials/N/raw-W.bin`"),

@@ -107,6 +107,15 @@ impl Experiment {
         clients.max().unwrap_or(1)
     }
 
+    /// How the clients of a contender come to its server, where dbduel starts it.
+    pub fn transport_of(&self, contender: &Contender) -> Transport {
+        let own = contender.transport.unwrap_or(self.transport);
+        match self.cluster.as_ref().and_then(|cluster| cluster.server_listen) {
+            Some(address) if own == Transport::Tcp => Transport::Address(address),
+            _ => own,
+        }
+    }
+
     /// A contender and a workload by the names that a plan calls them.
     pub fn parts_of(&self, contender: &str, workload: &str) -> (&Contender, &WorkloadChoice) {
         let contender = self.contenders.iter().find(|who| who.name == contender);

@@ -33,8 +33,8 @@ impl Way {
         match transport {
             Transport::Socket => Way::Socket,
             Transport::Tcp => Way::Loopback,
-            // A pair of virtual interfaces has no speed of its own.
-            Transport::Namespace => Way::Interface(None),
+            // A pair of virtual interfaces has no speed of its own, and the way of other hosts is not ours.
+            Transport::Namespace | Transport::Address(_) => Way::Interface(None),
         }
     }
 

@@ -1,8 +1,6 @@
 //! Another host, as a network namespace with an sshd: what is there has an address, a link and a login of its own.
 
 use std::fs;
-use std::io;
-use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -107,29 +105,6 @@ impl Namespace {
             Ok(login?.status.success())
         })
     }
-
-    /// A port on this side's address that leads to one on loopback, for as long as this program runs.
-    pub fn forward(&self, port: u16) -> Result<u16> {
-        let listener = TcpListener::bind((HERE, 0))?;
-        let at = listener.local_addr()?.port();
-        std::thread::spawn(move || {
-            for near in listener.incoming().flatten() {
-                let Ok(far) = TcpStream::connect(("127.0.0.1", port)) else { continue };
-                for stream in [&near, &far] {
-                    let _ = stream.set_nodelay(true);
-                }
-                let (Ok(near_too), Ok(far_too)) = (near.try_clone(), far.try_clone()) else { continue };
-                std::thread::spawn(move || copied(near, far));
-                std::thread::spawn(move || copied(far_too, near_too));
-            }
-        });
-        Ok(at)
-    }
-}
-
-fn copied(mut from: TcpStream, mut to: TcpStream) {
-    let _ = io::copy(&mut from, &mut to);
-    let _ = to.shutdown(Shutdown::Both);
 }
 
 impl Drop for Namespace {

@@ -172,16 +172,12 @@ impl Slurm {
         run(self.tool("usr/bin/scancel").args(["--state=RUNNING"]))
     }
 
-    /// Kills an agent's node: its slurmd, its slurmstepd and the agent.
-    pub fn lose_node(&self, agent: &Agent) -> Result<()> {
+    /// The daemon of an agent's node.
+    pub fn slurmd_of(&self, agent: &Agent) -> Result<Agent> {
         let words = fs::read(format!("/proc/{}/environ", agent.pid)).unwrap_or_default();
         let words = String::from_utf8_lossy(&words).into_owned();
         let node = words.split('\0').find_map(|word| word.strip_prefix("SLURMD_NODENAME=")).context("no node")?;
-        let stepd = agent.above("slurmstepd").context("no slurmstepd")?;
-        Agent::of(self.pid(&format!("slurmd-{node}.pid"))?).signal(libc::SIGKILL);
-        stepd.signal(libc::SIGKILL);
-        agent.signal(libc::SIGKILL);
-        Ok(())
+        Ok(Agent::of(self.pid(&format!("slurmd-{node}.pid"))?))
     }
 
     fn pid(&self, file: &str) -> Result<i32> {

@@ -1,11 +1,10 @@
 //! Agents as children of this process.
 
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use anyhow::Result;
 
-use super::{Launcher, POLITE, Plan, Started};
+use super::{Launcher, POLITE, Plan, Started, ends_with_us};
 use crate::channel::Channel;
 use crate::message::{Boot, Hello};
 
@@ -59,11 +58,5 @@ impl Launcher for Local {
 fn contained(command: &mut Command) {
     let kept = ENVIRONMENT.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
     command.env_clear().envs(kept);
-    // SAFETY: the closure only makes a system call, which is allowed between fork and exec.
-    unsafe {
-        command.pre_exec(|| {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            Ok(())
-        });
-    }
+    ends_with_us(command, libc::SIGKILL);
 }
