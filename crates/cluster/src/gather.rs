@@ -1,4 +1,5 @@
-//! The tallies of all workers as one, and what is known of each by itself.
+//! The tallies of all workers as one, and what is kept of each by itself: a hundred workers' histograms at a time would
+//! be the coordinator's memory.
 //!
 //! Merging is the same as that of threads ([`Tally::add`]); percentiles come from the sum only. What must stay true: a
 //! number that one worker got wrong is no number of the load.
@@ -21,11 +22,50 @@ const UNEVEN: f64 = 0.20;
 const BUSY_MAX: f64 = 0.50;
 const CLOCK_MS_MAX: f64 = 5.0;
 
+/// What is kept of one worker's tally when it has become part of the sum.
+#[derive(Debug, Clone, Default)]
+pub struct Own {
+    pub clients: u32,
+    pub due: u64,
+    pub committed: u64,
+    pub rolled_back: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub qps: f64,
+    pub interval_ns: u64,
+    pub in_flight_ns: u64,
+    pub thread_cpu_ns: Vec<u64>,
+    pub latency_ms_p50: f64,
+    pub latency_ms_p99: Option<f64>,
+    pub lateness_ms_p99: Option<f64>,
+}
+
+impl Own {
+    pub fn of(tally: &Tally) -> Own {
+        let response = &tally.response;
+        Own {
+            clients: tally.clients,
+            due: tally.due,
+            committed: tally.committed,
+            rolled_back: tally.rolled_back,
+            failed: tally.failed,
+            skipped: tally.skipped,
+            qps: tally.qps(),
+            interval_ns: tally.interval_ns,
+            in_flight_ns: tally.in_flight_ns,
+            thread_cpu_ns: tally.worker_cpu_ns.clone(),
+            latency_ms_p50: response.quantile_ms(0.5),
+            latency_ms_p99: response.tells(0.99).then(|| response.quantile_ms(0.99)),
+            lateness_ms_p99: (tally.lateness.count() > 0).then(|| tally.lateness.quantile_ms(0.99)),
+        }
+    }
+}
+
 /// One worker's part of a trial.
 pub struct Part<'a> {
     pub hello: &'a Hello,
     pub cpus: u32,
-    pub tally: Tally,
+    pub own: Own,
     /// Statements a second that it reached against a server that does nothing.
     pub ceiling: Option<f64>,
     pub offset_ns: i64,
@@ -33,43 +73,36 @@ pub struct Part<'a> {
 }
 
 /// Why a worker's tally is none of this interval.
-pub fn wrong(tally: &Tally, interval_ns: u64) -> Option<String> {
-    let ends = tally.committed + tally.rolled_back + tally.failed + tally.skipped;
-    if tally.due != ends {
-        return Some(format!("counted {} transactions due and {ends} ended", tally.due));
+pub fn wrong(own: &Own, interval_ns: u64) -> Option<String> {
+    let ends = own.committed + own.rolled_back + own.failed + own.skipped;
+    if own.due != ends {
+        return Some(format!("counted {} transactions due and {ends} ended", own.due));
     }
-    let off_ns = tally.interval_ns.abs_diff(interval_ns);
+    let off_ns = own.interval_ns.abs_diff(interval_ns);
     (off_ns > INTERVAL_OFF_NS).then(|| format!("measured {:.1} ms more or less than the others", off_ns as f64 / 1e6))
-}
-
-pub fn merged<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Tally {
-    tallies.fold(Tally::default(), |mut sum, one| {
-        sum.add(one);
-        sum
-    })
 }
 
 pub fn records(parts: &[Part], all: &Tally) -> Vec<WorkerRecord> {
     let seconds = all.interval_ns as f64 / 1e9;
     let record = |part: &Part| {
-        let tally = &part.tally;
+        let own = &part.own;
         WorkerRecord {
             worker: part.hello.place.unwrap_or_default() + 1,
             host: part.hello.host.clone(),
             boot_id: part.hello.boot_id.clone(),
             cpus: part.cpus,
-            clients: tally.clients,
-            due: tally.due,
-            committed: tally.committed,
-            rolled_back: tally.rolled_back,
-            failed: tally.failed,
-            skipped: tally.skipped,
-            tps: tally.committed as f64 / seconds,
-            share: tally.committed as f64 / all.committed.max(1) as f64,
-            own_latency_ms_p99: tally.response.tells(0.99).then(|| tally.response.quantile_ms(0.99)),
-            cores_used: tally.worker_cpu_ns.iter().sum::<u64>() as f64 / 1e9 / seconds,
-            ceiling_share: part.ceiling.map(|ceiling| tally.qps() / ceiling),
-            lateness_ms_p99: (tally.lateness.count() > 0).then(|| tally.lateness.quantile_ms(0.99)),
+            clients: own.clients,
+            due: own.due,
+            committed: own.committed,
+            rolled_back: own.rolled_back,
+            failed: own.failed,
+            skipped: own.skipped,
+            tps: own.committed as f64 / seconds,
+            share: own.committed as f64 / all.committed.max(1) as f64,
+            own_latency_ms_p99: own.latency_ms_p99,
+            cores_used: own.thread_cpu_ns.iter().sum::<u64>() as f64 / 1e9 / seconds,
+            ceiling_share: part.ceiling.map(|ceiling| own.qps / ceiling),
+            lateness_ms_p99: own.lateness_ms_p99,
             clock_offset_ms: part.offset_ns as f64 / 1e6,
             edge_error_ms: part.edge_ns as f64 / 1e6,
         }
@@ -92,37 +125,37 @@ pub fn remarks(parts: &[Part], all: &Tally, is_open: bool) -> Vec<(String, Strin
         let edge_ms = part.edge_ns as f64 / 1e6;
         (edge_ms > CLOCK_MS_MAX).then(|| format!("its interval may lie {edge_ms:.1} ms off the others'"))
     });
-    let divided = of("divided-queue", &|part| divided_queue(&part.tally).filter(|_| is_open && parts.len() > 1));
+    let divided = of("divided-queue", &|part| divided_queue(&part.own).filter(|_| is_open && parts.len() > 1));
     [bound, uneven, clock, divided].into_iter().flatten().collect()
 }
 
 /// Why this worker may have been the limit.
 fn limit(part: &Part) -> Option<String> {
-    let tally = &part.tally;
-    let near = part.ceiling.map(|ceiling| tally.qps() / ceiling).filter(|share| *share > null_server::SHARE_MAX);
+    let own = &part.own;
+    let near = part.ceiling.map(|ceiling| own.qps / ceiling).filter(|share| *share > null_server::SHARE_MAX);
     if let Some(share) = near {
         return Some(format!("{:.0} % of the statements that it can send at most", share * 100.0));
     }
-    let busiest = tally.worker_cpu_ns.iter().max().map_or(0.0, |ns| *ns as f64 / tally.interval_ns.max(1) as f64);
+    let busiest = own.thread_cpu_ns.iter().max().map_or(0.0, |ns| *ns as f64 / own.interval_ns.max(1) as f64);
     if busiest > THREAD_CPU_MAX {
         return Some(format!("a thread used {:.0} % of its core", busiest * 100.0));
     }
-    let late_ms = if tally.lateness.count() > 0 { tally.lateness.quantile_ms(0.99) } else { 0.0 };
-    let is_late = late_ms > LATENESS_MS_MAX.max(LATENESS_OF_MEDIAN_MAX * tally.response.quantile_ms(0.5));
+    let late_ms = own.lateness_ms_p99.unwrap_or(0.0);
+    let is_late = late_ms > LATENESS_MS_MAX.max(LATENESS_OF_MEDIAN_MAX * own.latency_ms_p50);
     is_late.then(|| format!("1 % of its transactions were sent {late_ms:.1} ms late or later"))
 }
 
 fn uneven(part: &Part, all: &Tally) -> Option<String> {
-    let share = part.tally.committed as f64 / all.committed.max(1) as f64;
-    let due = f64::from(part.tally.clients) / f64::from(all.clients.max(1));
+    let share = part.own.committed as f64 / all.committed.max(1) as f64;
+    let due = f64::from(part.own.clients) / f64::from(all.clients.max(1));
     let is_uneven = (share / due - 1.0).abs() > UNEVEN;
     is_uneven.then(|| format!("{:.0} % of the transactions with {:.0} % of the clients", share * 100.0, due * 100.0))
 }
 
 /// An idle client of one worker cannot take what waits at another.
-fn divided_queue(tally: &Tally) -> Option<String> {
-    let clients = f64::from(tally.clients.max(1));
-    let busy = tally.in_flight_ns as f64 / (tally.interval_ns.max(1) as f64 * clients);
+fn divided_queue(own: &Own) -> Option<String> {
+    let clients = f64::from(own.clients.max(1));
+    let busy = own.in_flight_ns as f64 / (own.interval_ns.max(1) as f64 * clients);
     let enough = (clients * busy / BUSY_MAX).ceil();
     (busy > BUSY_MAX).then(|| {
         format!(
@@ -149,8 +182,14 @@ mod tests {
         Hello { place: Some(place), host: format!("n{}", place + 1), ..Hello::default() }
     }
 
+    fn merged(tallies: &[Tally]) -> Tally {
+        let mut sum = Tally::default();
+        tallies.iter().for_each(|one| sum.add(one));
+        sum
+    }
+
     fn part(hello: &Hello, tally: Tally) -> Part<'_> {
-        Part { hello, cpus: 1, tally, ceiling: None, offset_ns: 0, edge_ns: 40_000 }
+        Part { hello, cpus: 1, own: Own::of(&tally), ceiling: None, offset_ns: 0, edge_ns: 40_000 }
     }
 
     #[test]
@@ -166,7 +205,7 @@ mod tests {
                 serde_json::from_str::<Tally>(&text).unwrap()
             };
             let parts: Vec<Tally> = values.iter().map(travelled).collect();
-            let merged = merged(parts.iter());
+            let merged = merged(&parts);
             let pooled = tally(&values.concat(), 16);
             assert!(merged.response.latencies_ms() == pooled.response.latencies_ms(), "bucket by bucket");
             let exact = |one: &Tally| {
@@ -185,22 +224,22 @@ mod tests {
 
     #[test]
     fn a_tally_that_does_not_add_up_or_is_of_another_interval_is_none() {
-        let good = tally(&[1_000_000; 10], 1);
+        let good = Own::of(&tally(&[1_000_000; 10], 1));
         assert_eq!(wrong(&good, 1_000_900_000), None);
         assert!(
             wrong(&good, 1_002_000_000).unwrap().contains("1.0 ms")
                 || wrong(&good, 1_002_000_000).unwrap().contains("2.0 ms")
         );
-        assert!(
-            wrong(&Tally { failed: 1, ..good }, 1_000_000_000).unwrap().contains("10 transactions due and 11 ended")
-        );
+        assert!(wrong(&Own { failed: 1, ..good }, 1_000_000_000).unwrap().contains("10 transactions due and 11 ended"));
     }
 
     #[test]
     fn what_weakens_a_trial_names_its_worker() {
         let hellos = [hello(0), hello(1)];
-        let parts = [part(&hellos[0], tally(&[1_000_000; 90], 1)), part(&hellos[1], tally(&[1_000_000; 10], 1))];
-        let all = merged(parts.iter().map(|part| &part.tally));
+        let tallies = [tally(&[1_000_000; 90], 1), tally(&[1_000_000; 10], 1)];
+        let all = merged(&tallies);
+        let [first, second] = tallies;
+        let parts = [part(&hellos[0], first), part(&hellos[1], second)];
         let found = remarks(&parts, &all, false);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].1, "worker 1 on n1: 90 % of the transactions with 50 % of the clients");

@@ -19,7 +19,7 @@ use trial::{Generated, Made, OfWorkers, Trial};
 use crate::clock::Offset;
 use crate::coordinator::Coordinator;
 use crate::fleet::{Fleet, Lost, Received};
-use crate::gather::{self, Part};
+use crate::gather::{self, Own, Part};
 use crate::message::{Task, ToAgent, ToCoordinator};
 
 const READY_WITHIN: Duration = Duration::from_secs(120);
@@ -54,6 +54,8 @@ pub struct Remote<'t> {
     /// When the warm-up may end.
     warm_ns: u64,
     window: Option<Window>,
+    /// The sum of all tallies that have come.
+    all: Tally,
 }
 
 /// What was heard of one worker in this trial.
@@ -64,7 +66,7 @@ struct Seen {
     began_ns: Option<u64>,
     tps: f64,
     raw: Vec<u8>,
-    tally: Option<Box<Tally>>,
+    own: Option<Own>,
 }
 
 impl<'t> Remote<'t> {
@@ -81,7 +83,22 @@ impl<'t> Remote<'t> {
         let seen = (0..workers).map(|_| Seen::default()).collect();
         let busy = BTreeSet::new();
         let (go_ns, warm_ns, window) = (0, 0, None);
-        Remote { coordinator, fleet, trial, dialect, tasks, drain_max, raw_folder, busy, seen, go_ns, warm_ns, window }
+        let all = Tally::default();
+        Remote {
+            coordinator,
+            fleet,
+            trial,
+            dialect,
+            tasks,
+            drain_max,
+            raw_folder,
+            busy,
+            seen,
+            go_ns,
+            warm_ns,
+            window,
+            all,
+        }
     }
 
     /// Returns when all workers are ready.
@@ -143,7 +160,8 @@ impl<'t> Remote<'t> {
             }
             ToCoordinator::Tally { tally, failure } => {
                 self.busy.remove(&worker);
-                seen.tally = Some(tally);
+                seen.own = Some(Own::of(&tally));
+                self.all.add(&tally);
                 if let Some(why) = failure {
                     let name = self.name(worker);
                     self.settle();
@@ -287,8 +305,8 @@ impl<'t> Remote<'t> {
         let edges_ns: Vec<u64> = workers.iter().map(|worker| edge_ns(*worker)).collect();
         let interval_ns = window.end_ns - window.start_ns;
         for (worker, edge_ns) in workers.iter().zip(&edges_ns) {
-            let tally = self.seen[*worker].tally.as_deref();
-            let wrong = tally.map_or(Some("sent no tally".to_owned()), |tally| gather::wrong(tally, interval_ns));
+            let own = self.seen[*worker].own.as_ref();
+            let wrong = own.map_or(Some("sent no tally".to_owned()), |own| gather::wrong(own, interval_ns));
             let far = (*edge_ns > EDGE_NS_MAX)
                 .then(|| format!("has a clock that is known to {:.0} ms only", *edge_ns as f64 / 1e6));
             if let Some(what) = wrong.or(far) {
@@ -298,20 +316,19 @@ impl<'t> Remote<'t> {
         let began_ns: Vec<u64> =
             workers.iter().filter_map(|worker| Some(announced[*worker].ours(self.seen[*worker].began_ns?))).collect();
         let spread_ns = began_ns.iter().max().zip(began_ns.iter().min()).map_or(0, |(last, first)| last - first);
-        let tallies: Vec<Tally> =
-            workers.iter().filter_map(|worker| self.seen[*worker].tally.take()).map(|one| *one).collect();
+        let owns: Vec<Own> = workers.iter().filter_map(|worker| self.seen[*worker].own.take()).collect();
+        let all = std::mem::take(&mut self.all);
         let Some(fleet) = self.fleet.as_ref() else { return Err(Failure::Start("no agents are there".to_owned())) };
         let cpus = fleet.cpus(&self.trial.client_cpus);
-        let all = gather::merged(tallies.iter());
-        let part = |((worker, tally), edge_ns): ((&usize, Tally), &u64)| Part {
+        let part = |((worker, own), edge_ns): ((&usize, Own), &u64)| Part {
             hello: &fleet.workers[*worker].hello,
             cpus: cpus[*worker].1.len().max(1) as u32,
-            tally,
+            own,
             ceiling: self.coordinator.ceiling(*worker, self.dialect),
             offset_ns: announced[*worker].offset_ns,
             edge_ns: *edge_ns,
         };
-        let parts: Vec<Part> = workers.iter().zip(tallies).zip(&edges_ns).map(part).collect();
+        let parts: Vec<Part> = workers.iter().zip(owns).zip(&edges_ns).map(part).collect();
         let of_workers = OfWorkers {
             workers: gather::records(&parts, &all),
             metrics: vec![
@@ -372,9 +389,8 @@ impl Generated for Remote<'_> {
         }
     }
 
-    fn give_up(self: Box<Self>) -> Tally {
-        let counted = self.seen.iter().filter_map(|seen| seen.tally.as_deref());
-        gather::merged(counted)
+    fn give_up(mut self: Box<Self>) -> Tally {
+        std::mem::take(&mut self.all)
     }
 }
 

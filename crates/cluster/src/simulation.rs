@@ -18,7 +18,6 @@ use crate::agent::{BEAT, boot_line, connect};
 use crate::channel::{Channel, Sender};
 use crate::fleet::{Fleet, Lost};
 use crate::frame::{self, encoded};
-use crate::gather::merged;
 use crate::launch::Launcher;
 use crate::message::{Boot, Hello, ToAgent, ToCoordinator};
 use crate::process;
@@ -104,9 +103,9 @@ pub fn coordinate(size: &Size, agents: Command) -> Result<Seen> {
         fleet.send(worker, &ToAgent::Open { start_ns, end_ns })?;
     }
     let (since, cpu) = (Instant::now(), own_cpu()?);
-    let mut tallies = Vec::new();
+    let (mut all, mut tallies) = (Tally::default(), 0);
     let mut interval = None;
-    while tallies.len() < fleet.workers.len() {
+    while tallies < fleet.workers.len() {
         ensure!(since.elapsed() < Duration::from_secs(size.seconds) + TALLIES_WITHIN, "not all tallies came");
         let received = fleet.next(POLL).map_err(|lost| gone(&fleet, &lost))?;
         if interval.is_none() && monotonic_ns() >= end_ns {
@@ -114,11 +113,11 @@ pub fn coordinate(size: &Size, agents: Command) -> Result<Seen> {
             interval = Some((Instant::now(), now, (now - cpu).as_secs_f64() / since.elapsed().as_secs_f64()));
         }
         if let Some(ToCoordinator::Tally { tally, .. }) = received.map(|one| one.message) {
-            tallies.push(tally);
+            all.add(&tally);
+            tallies += 1;
         }
     }
     let (ended, cpu, cores) = interval.context("tallies came before the end of the interval")?;
-    let all = merged(tallies.iter().map(|tally| &**tally));
     let (gathered, gathering_cpu) = (ended.elapsed(), own_cpu()? - cpu);
     let now_ns = monotonic_ns();
     let resident = procfs::process::Process::myself()?.status()?.vmhwm.unwrap_or_default();
