@@ -49,7 +49,8 @@ pub fn wall_ms() -> i64 {
 }
 
 pub fn binary_sha256() -> Result<String> {
-    Ok(trust::sha256(&fs::read("/proc/self/exe").context("cannot read this program")?))
+    let program = fs::File::open("/proc/self/exe").context("cannot read this program")?;
+    trust::sha256_of(program).context("cannot read this program")
 }
 
 /// The place of this agent among the tasks of its step.

@@ -4,6 +4,7 @@
 //! the channel: the agent proves it by an HMAC over bytes that only this TLS session has, so that a proof that was
 //! recorded or relayed is worth nothing.
 
+use std::io::{self, Read};
 use std::net::TcpStream;
 use std::sync::Arc;
 
@@ -79,6 +80,18 @@ pub fn is_proof(proof: &str, token: &str, session: &[u8; 32]) -> bool {
 
 pub fn sha256(bytes: &[u8]) -> String {
     hex(digest::digest(&digest::SHA256, bytes).as_ref())
+}
+
+/// Piece by piece: a program with its debug information is larger than all else that a coordinator keeps.
+pub fn sha256_of(mut from: impl Read) -> io::Result<String> {
+    let mut context = digest::Context::new(&digest::SHA256);
+    let mut piece = [0; 1 << 16];
+    loop {
+        match from.read(&mut piece)? {
+            0 => return Ok(hex(context.finish().as_ref())),
+            length => context.update(&piece[..length]),
+        }
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {
