@@ -27,11 +27,6 @@ use record::shell::shell_path;
 use report::sentences;
 use workloads::{ADVISED, WORKLOADS, null_load};
 
-/// The allocator of musl takes a lock for every call.
-#[cfg(target_env = "musl")]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// The engines and workloads of this program.
 pub static KNOWN: Known = Known {
     engines: Engines(ENGINES),
