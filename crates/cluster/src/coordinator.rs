@@ -176,6 +176,13 @@ impl Coordinator {
     }
 }
 
+impl Drop for Coordinator {
+    /// No agent outlives its run, however that ends.
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
 /// Arrivals are divided among the workers that have clients.
 fn sharers(clients: u32, weights: &[u32]) -> Vec<u32> {
     let parts = dealt(clients, weights);

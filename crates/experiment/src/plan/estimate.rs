@@ -265,7 +265,7 @@ fn first_load_ms(experiment: &Experiment) -> u64 {
     apart.map(|who| initialise_ms(who) + load_ms(who)).sum()
 }
 
-/// What tells data directories apart: contenders that differ in other settings start from the same one.
+/// Contenders with the same text start from the same data directory, whatever else is set for them.
 fn data_directory_of(contender: &Contender) -> String {
     let version = contender.engine.split_once('@').map_or("", |(_, version)| version);
     let shaping = contender.kind.shaping_settings(&version_numbers(version));

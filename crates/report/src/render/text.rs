@@ -439,7 +439,7 @@ impl<'a> Grid<'a> {
         let left = self.rows.len() - kept.len();
         // Counted where rows are left out last.
         let gaps = kept.windows(2).filter(|pair| pair[1] > pair[0] + 1);
-        let more_behind = gaps.map(|pair| pair[0]).next_back().filter(|_| left > 0).or(kept.last().copied());
+        let more_behind = gaps.map(|pair| pair[0]).next_back().or(kept.last().copied());
         for (place, number) in kept.iter().enumerate() {
             lines.extend(self.row(&self.rows[*number], place == 0, layout.width));
             let is_here = left > 0 && more_behind == Some(*number);
@@ -523,6 +523,23 @@ impl<'a> Grid<'a> {
 mod tests {
     use super::*;
     use crate::document::Column;
+    use analysis::Verdict;
+
+    #[test]
+    fn rows_that_decide_something_stay_where_not_all_have_room() {
+        let row = |place: usize| {
+            let verdict = if place == 4 { Verdict::Slower } else { Verdict::Inconclusive };
+            [Cell::from(format!("{place}")), Cell::from(Text::verdict(verdict, verdict.as_str()))]
+        };
+        let columns = [Column::name("clients", 0), Column::name("verdict", 0)];
+        let table = Table::new(columns).with_rows((0..9).map(row));
+        let grid = Grid::of(&table, true);
+        assert_eq!(grid.kept(2), [0, 4]);
+        assert_eq!(grid.kept(4), [0, 1, 4, 7]);
+        assert_eq!(grid.kept(8), (0..9).collect::<Vec<_>>());
+        let lines = grid.lines(Layout { rows: 2, ..Layout::new(80, false) }).join("\n");
+        assert!(lines.contains("slower") && lines.matches("… and 7 more (--full)").count() == 1, "{lines}");
+    }
 
     fn sample() -> Table {
         let columns = [
