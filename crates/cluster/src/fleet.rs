@@ -1,6 +1,8 @@
 //! The agents of one launch: how they come in, and what is heard of them.
 //!
 //! Each has a thread that reads its channel. An agent that is silent for too long, or whose channel closes, is lost.
+//! Long messages are decoded one after the other by who takes them: the tallies of all workers come at once, and as
+//! histograms they are many times as long as on the wire.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -31,6 +33,8 @@ const REFUSED_MAX: u32 = 10;
 /// Questions for the time, of which the quickest answer counts.
 const EXCHANGES: u32 = 32;
 const POLL: Duration = Duration::from_millis(50);
+/// A longer message waits as the bytes that it came as.
+const DECODED_AT_ONCE_MAX: usize = 4096;
 /// Wall clocks further apart would make logs misleading.
 const WALL_APART_MS: i64 = 1000;
 const STEADY_CLOCKS: [&str; 3] = ["tsc", "kvm-clock", "arch_sys_counter"];
@@ -59,6 +63,18 @@ pub struct Received {
     pub message: ToCoordinator,
 }
 
+/// The same on its way to who takes it.
+struct Heard {
+    worker: usize,
+    at_ns: u64,
+    what: Result<Decoded, Broken>,
+}
+
+enum Decoded {
+    Yes(ToCoordinator),
+    NotYet(Vec<u8>),
+}
+
 /// A worker that is no more.
 pub struct Lost {
     pub worker: usize,
@@ -70,8 +86,8 @@ pub struct Fleet {
     pub workers: Vec<Worker>,
     /// One for each worker. Empty closes all channels.
     senders: Arc<Mutex<Vec<Sender>>>,
-    inbox: mpsc::Receiver<(usize, u64, Result<ToCoordinator, Broken>)>,
-    outbox: mpsc::Sender<(usize, u64, Result<ToCoordinator, Broken>)>,
+    inbox: mpsc::Receiver<Heard>,
+    outbox: mpsc::Sender<Heard>,
     lost_after: Duration,
     is_over: Arc<AtomicBool>,
 }
@@ -202,13 +218,12 @@ impl Fleet {
             let (heard, outbox, mut from) = (Arc::clone(&heard_ns), self.outbox.clone(), channel.from);
             let read = move || {
                 loop {
-                    let message = frame::read::<ToCoordinator>(&mut from, frame::BYTES_MAX);
+                    let what = receive(&mut from);
                     let at_ns = monotonic_ns();
                     heard.store(at_ns, Ordering::Relaxed);
-                    message.iter().for_each(|message| log_frame("received", message));
-                    let is_broken = message.is_err();
-                    let is_beat = matches!(message, Ok(ToCoordinator::Beat { .. }));
-                    if !is_beat && outbox.send((place as usize, at_ns, message)).is_err() || is_broken {
+                    let is_broken = what.is_err();
+                    let is_beat = matches!(what, Ok(Decoded::Yes(ToCoordinator::Beat { .. })));
+                    if !is_beat && outbox.send(Heard { worker: place as usize, at_ns, what }).is_err() || is_broken {
                         return;
                     }
                 }
@@ -236,8 +251,11 @@ impl Fleet {
     /// What comes next within this time; an error when any worker is lost.
     pub fn next(&mut self, wait: Duration) -> Result<Option<Received>, Lost> {
         let received = match self.inbox.recv_timeout(wait) {
-            Ok((worker, at_ns, Ok(message))) => Some(Received { worker, at_ns, message }),
-            Ok((worker, _, Err(broken))) => return Err(Lost { worker, what: format!("was lost: {broken}") }),
+            Ok(Heard { worker, at_ns, what }) => {
+                let message = what.and_then(Decoded::message);
+                let message = message.map_err(|broken| Lost { worker, what: format!("was lost: {broken}") })?;
+                Some(Received { worker, at_ns, message })
+            }
             Err(_) => None,
         };
         let now_ns = monotonic_ns();
@@ -328,6 +346,23 @@ impl Fleet {
         };
         self.workers.iter().enumerate().map(cpus_of).collect()
     }
+}
+
+impl Decoded {
+    fn message(self) -> Result<ToCoordinator, Broken> {
+        match self {
+            Decoded::Yes(message) => Ok(message),
+            Decoded::NotYet(bytes) => frame::decoded(&bytes).inspect(|message| log_frame("received", message)),
+        }
+    }
+}
+
+fn receive(from: &mut impl std::io::Read) -> Result<Decoded, Broken> {
+    let bytes = frame::read_bytes(from, frame::BYTES_MAX)?;
+    if bytes.len() > DECODED_AT_ONCE_MAX {
+        return Ok(Decoded::NotYet(bytes));
+    }
+    Decoded::NotYet(bytes).message().map(Decoded::Yes)
 }
 
 impl Drop for Fleet {

@@ -58,6 +58,11 @@ pub fn write(to: &mut impl io::Write, message: &impl Serialize) -> io::Result<()
 
 /// The next message, which may have so many bytes.
 pub fn read<M: DeserializeOwned>(from: &mut impl Read, bytes_max: usize) -> Result<M, Broken> {
+    decoded(&read_bytes(from, bytes_max)?)
+}
+
+/// The next message as it came, without its length.
+pub fn read_bytes(from: &mut impl Read, bytes_max: usize) -> Result<Vec<u8>, Broken> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_le_bytes(length) as usize;
@@ -69,7 +74,11 @@ pub fn read<M: DeserializeOwned>(from: &mut impl Read, bytes_max: usize) -> Resu
     if frame.len() < length {
         return Err(Broken::Closed);
     }
-    serde_json::from_slice(&frame).map_err(|error| Broken::NoMessage(error.to_string()))
+    Ok(frame)
+}
+
+pub fn decoded<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, Broken> {
+    serde_json::from_slice(bytes).map_err(|error| Broken::NoMessage(error.to_string()))
 }
 
 /// Whether these bytes are a frame of either side; for the fuzz target.
