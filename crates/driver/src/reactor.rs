@@ -109,7 +109,7 @@ impl Reactor {
 
     fn wait_fine(&self, ready: &mut Ready, wait_ns: u64) -> libc::c_long {
         let timeout = libc::timespec {
-            tv_sec: (wait_ns / 1_000_000_000) as libc::time_t,
+            tv_sec: (wait_ns / 1_000_000_000) as _,
             tv_nsec: (wait_ns % 1_000_000_000) as libc::c_long,
         };
         let events = &mut ready.events;

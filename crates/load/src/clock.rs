@@ -42,6 +42,13 @@ pub fn thread_number() -> libc::pid_t {
     unsafe { libc::gettid() }
 }
 
+/// The clock of the calling thread's CPU time, for other threads.
+pub fn thread_cpu_clock() -> Option<libc::clockid_t> {
+    let mut clock = 0;
+    // SAFETY: the calling thread is alive, and the pointer is to a live number.
+    (unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &mut clock) } == 0).then_some(clock)
+}
+
 /// `None` when there is no such clock, because its thread has ended.
 pub fn cpu_clock_ns(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

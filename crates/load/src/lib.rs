@@ -21,6 +21,7 @@ mod paging;
 mod policy;
 mod recorder;
 mod rng;
+pub mod scheduling;
 mod share;
 mod single_pass;
 mod stall;

@@ -5,7 +5,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::os::unix::thread::JoinHandleExt;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
@@ -17,7 +16,8 @@ use driver::{Dialect, Endpoint, Reactor, Target};
 use crate::backlog::Backlog;
 use crate::board::Board;
 use crate::clock::{
-    Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_ns, thread_number,
+    Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_clock, thread_cpu_ns,
+    thread_number,
 };
 use crate::deferred_log;
 use crate::dial::{Dial, Ends};
@@ -26,6 +26,7 @@ use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::paging::Paging;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
+use crate::scheduling::confine_to;
 use crate::share::Share;
 use crate::single_pass::Gauge;
 use crate::timeline::{Timeline, Window};
@@ -199,6 +200,8 @@ struct Running {
 struct OwnTimes {
     /// Its number, as the kernel counts threads.
     number: AtomicI32,
+    /// Its CPU clock, which others may read while it runs.
+    cpu_clock: OnceLock<libc::clockid_t>,
     /// Its times when it ended, since an ended thread can no longer be asked.
     at_end: OnceLock<Times>,
     /// When its clients began.
@@ -694,8 +697,8 @@ impl<'a> Load<'a> {
     /// What each load thread has had of the CPUs so far.
     fn worker_times(&self) -> Vec<Times> {
         let asked = |worker: &Running| {
-            let running = worker.thread.as_ref().and_then(|thread| {
-                let cpu_ns = cpu_ns_of(thread.as_pthread_t())?;
+            let running = worker.own.cpu_clock.get().and_then(|clock| {
+                let cpu_ns = cpu_clock_ns(*clock)?;
                 Some(Times { cpu_ns, wait_ns: run_queue_wait_ns(worker.own.number.load(Ordering::Acquire)) })
             });
             // An ended thread has left its times; one that had just ended when we asked has too.
@@ -739,13 +742,6 @@ fn next_ready(readiness: &mpsc::Receiver<Result<(), String>>, interrupted: &Atom
     }
 }
 
-/// `None` when the thread has ended.
-fn cpu_ns_of(thread: libc::pthread_t) -> Option<u64> {
-    let mut clock = 0;
-    // SAFETY: the thread has not been joined, so its handle is valid; the pointer is live.
-    (unsafe { libc::pthread_getcpuclockid(thread, &mut clock) } == 0).then(|| cpu_clock_ns(clock)).flatten()
-}
-
 /// Client numbers of each worker, and behind them those of the background slots. They are dealt out in
 /// turn, so that all workers get as many.
 fn crews(dialect: Dialect, options: &LoadOptions, background: u32) -> Vec<Vec<u32>> {
@@ -784,6 +780,7 @@ impl Worker {
     fn run(self, ready: &mpsc::Sender<Result<(), String>>) -> Ended {
         confine_to(&self.options.cpus);
         self.own.number.store(thread_number(), Ordering::Release);
+        let _ = thread_cpu_clock().map(|clock| self.own.cpu_clock.set(clock));
         let recorder = Rc::new(RefCell::new(self.recorder()));
         let earliest_ns = Rc::new(Cell::new(u64::MAX));
         let ClientInSlot { tasks, reactor } = match self.place_all(&recorder, &earliest_ns) {
@@ -917,19 +914,5 @@ impl Worker {
         }
         let task = tasks.pop().ok_or_else(|| Fatal::new("a worker without clients"))?;
         run_blocking(task)
-    }
-}
-
-/// Keeps this thread on `cpus`; a kernel that refuses leaves it where it is, and the record of the
-/// client's CPUs has what was asked.
-fn confine_to(cpus: &[usize]) {
-    if cpus.is_empty() {
-        return;
-    }
-    // SAFETY: an all-zero cpu_set_t is an empty set, and the calls only touch it.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        cpus.iter().for_each(|cpu| libc::CPU_SET(*cpu, &mut set));
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
     }
 }

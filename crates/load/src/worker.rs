@@ -17,6 +17,7 @@ use crate::clock::{Alarm, Clock, monotonic_ns};
 use crate::pacer::{Arrival, Pacer};
 use crate::policy::{Verdict, code_of};
 use crate::recorder::Timing;
+use crate::scheduling::schedule_as;
 use crate::timeline::Timeline;
 use crate::workload::{Attempt, Client, Fatal, Outcome, Slot, Turn};
 
@@ -428,12 +429,9 @@ fn bring_closer<T: ?Sized>(_: &T) {}
 /// have their turn; at 8 connections 8.9 us before and 5.4 after. Throughput and median latency stay what
 /// they were, within noise. A kernel that refuses leaves the thread as it is, which costs CPU and nothing else.
 fn be_woken_less_often() {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: the pointer is live; both calls concern the calling thread only.
-    unsafe {
-        libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters);
-        libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS);
-    }
+    schedule_as(libc::SCHED_BATCH);
+    // SAFETY: a number of the calling thread.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS) };
 }
 
 /// Beyond its time a wait may last this much longer.

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use load::scheduling::schedule_as;
 use record::{RunDir, shell::shell_path};
 use store::{Moment, Pushed, Store, StoreUrl};
 
@@ -69,7 +70,8 @@ impl Follower {
 }
 
 fn follow(url: &StoreUrl, run: &RunDir, is_over: &Receiver<()>) -> Followed {
-    give_way();
+    // Behind everything else that wants the CPU.
+    schedule_as(libc::SCHED_IDLE);
     let (mut store, mut trials, mut bytes) = (None, 0, 0);
     while is_over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
         let now = run.bytes_of_trials();
@@ -89,12 +91,4 @@ fn session<'a>(store: &'a mut Option<Store>, url: &StoreUrl) -> Result<&'a mut S
         Some(store) => Ok(store),
         None => Ok(store.insert(Store::open_or_make(url, &|_| {})?)),
     }
-}
-
-/// Takes this thread behind everything else that wants the CPU.
-fn give_way() {
-    let idle = libc::sched_param { sched_priority: 0 };
-    // SAFETY: 0 is this thread, and the kernel only reads the parameters. A host that refuses it runs the thread like
-    // any other.
-    unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &raw const idle) };
 }

@@ -104,7 +104,7 @@ impl Turns {
 
 /// Sleeps while `place` is `expected`, or a little less.
 fn sleep_on(place: &AtomicU32, expected: u32, limit: Duration) {
-    let limit = libc::timespec { tv_sec: limit.as_secs() as libc::time_t, tv_nsec: limit.subsec_nanos().into() };
+    let limit = libc::timespec { tv_sec: limit.as_secs() as _, tv_nsec: limit.subsec_nanos().into() };
     let wait = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: both pointers are live during the call.
     unsafe { libc::syscall(libc::SYS_futex, place.as_ptr(), wait, expected, &raw const limit) };

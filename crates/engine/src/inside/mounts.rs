@@ -214,15 +214,13 @@ fn tmpfs(at: &Path, options: &str) -> Result<()> {
     mounted.with_context(|| format!("cannot mount a tmpfs at {}", at.display()))
 }
 
-/// In a user namespace what a mount forbids must stay forbidden, so its flags are given again.
+/// In a user namespace what a mount forbids must stay forbidden, so its flags are given again. How access times are
+/// kept, the kernel leaves as it is where nothing is said of them.
 fn remount_read_only(at: &Path) -> Result<()> {
     let kept = [
         (FsFlags::ST_NOSUID, MsFlags::MS_NOSUID),
         (FsFlags::ST_NODEV, MsFlags::MS_NODEV),
         (FsFlags::ST_NOEXEC, MsFlags::MS_NOEXEC),
-        (FsFlags::ST_NOATIME, MsFlags::MS_NOATIME),
-        (FsFlags::ST_NODIRATIME, MsFlags::MS_NODIRATIME),
-        (FsFlags::ST_RELATIME, MsFlags::MS_RELATIME),
     ];
     let has = statvfs(at)?.flags();
     let kept = kept.into_iter().filter(|(flag, _)| has.contains(*flag)).map(|(_, flag)| flag);
