@@ -169,7 +169,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchTpcc(options) => bench_tpcc::run(&options, root),
         Task::ClientWorker(worker) => client_programs::run_worker(&worker),
         Task::TpccWorker(worker) => bench_tpcc::run_worker(&worker),
-        Task::Release(_) => release::release(root),
+        Task::Release(options) => release::release(&options, root),
         Task::Fuzz { name, runs: Some(runs), seed: Some(seed) } => check_inputs(root, &name, seed, runs),
         Task::Fuzz { name, runs, .. } => fuzz(root, &name, runs),
     }

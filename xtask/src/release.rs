@@ -1,13 +1,16 @@
 //! `cargo xtask release --dry-run`: every crate as it would be published, and dbduel installed from these packages
 //! alone into an empty prefix, where its first command must work.
 //!
+//! `--archive` makes what is handed out: one program without a shared library, its completions, manual pages and schema.
+//!
 //! A crate that includes a file from outside of its folder builds in the workspace and not from its package. Publishing
 //! itself is done by hand.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::run;
@@ -15,14 +18,69 @@ use crate::run;
 #[derive(Args)]
 pub struct Release {
     /// Package all crates and install dbduel from them into an empty prefix; publish nothing
-    #[arg(long, required = true)]
-    pub dry_run: bool,
+    #[arg(long, required_unless_present = "archive")]
+    dry_run: bool,
+    /// Build a static program and pack it into this folder, with its checksum
+    #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
+    archive: Option<PathBuf>,
 }
+
+/// Its C library is the one of a build from source, inside of the program. That of musl cost SQLite a fifth more CPU in
+/// range selects, and its functions are not LuaJIT's to call.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+const STATIC: [(&str, &str); 1] = [("RUSTFLAGS", "-C target-feature=+crt-static")];
+const COMPLETIONS: [(&str, &str); 3] = [("bash", "dbduel.bash"), ("zsh", "_dbduel"), ("fish", "dbduel.fish")];
 
 /// Members of the workspace that are no part of a release.
 const OWN_USE: [&str; 5] = ["xtask", "pages", "house-tests", "toy-engine", "toy-workload"];
 
-pub fn release(root: &Path) -> Result<()> {
+pub fn release(options: &Release, root: &Path) -> Result<()> {
+    match &options.archive {
+        Some(folder) => archive(root, folder),
+        None => dry_run(root),
+    }
+}
+
+fn archive(root: &Path, folder: &Path) -> Result<()> {
+    // With a target, since what runs during the build cannot be static.
+    run(root, "cargo", &["build", "--release", "--package", "dbduel", "--target", TARGET], &STATIC)?;
+    let name = format!("dbduel-{}-x86_64-linux", env!("CARGO_PKG_VERSION"));
+    let stage = tempfile::tempdir()?;
+    let at = stage.path().join(&name);
+    fs::create_dir_all(at.join("completions"))?;
+    let program = at.join("dbduel");
+    let built = root.join("target").join(TARGET).join("release/dbduel").display().to_string();
+    // Names of functions stay, for profiles.
+    run(root, "strip", &["--strip-debug", "-o", &program.display().to_string(), &built], &[])?;
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
+        fs::copy(root.join(licence), at.join(licence))?;
+    }
+    // By the program that is packed: that it runs is shown at the same time.
+    for (shell, file) in COMPLETIONS {
+        fs::write(at.join("completions").join(file), printed(&program, &["completions", shell])?)?;
+    }
+    fs::write(at.join("experiment.schema.json"), printed(&program, &["schema"])?)?;
+    printed(&program, &["man", "--out", &at.join("man").display().to_string()])?;
+    fs::create_dir_all(folder)?;
+    let folder = folder.canonicalize()?;
+    let file = format!("{name}.tar.gz");
+    let packed = folder.join(&file).display().to_string();
+    run(stage.path(), "tar", &["--owner=0", "--group=0", "-czf", &packed, &name], &[])?;
+    let sums = printed(Path::new("sha256sum"), &[&packed])?.replace(&packed, &file);
+    fs::write(folder.join("SHA256SUMS"), &sums)?;
+    print!("{sums}");
+    Ok(())
+}
+
+/// What a program prints.
+fn printed(program: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(program).args(arguments).output();
+    let output = output.with_context(|| format!("cannot run {}", program.display()))?;
+    ensure!(output.status.success(), "{} {} failed ({})", program.display(), arguments.join(" "), output.status);
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn dry_run(root: &Path) -> Result<()> {
     let packages = root.join("target/package");
     let build = packages.join("build");
     for stale in [&packages, &build] {
