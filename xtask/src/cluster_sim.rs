@@ -2,8 +2,10 @@
 //!
 //! The workers are threads of a second process of this program, so that CPU and memory are the coordinator's alone.
 
+use std::time::Duration;
+
 use anyhow::{Result, ensure};
-use cluster::simulation::{Size, coordinate, serve};
+use cluster::simulation::{Path, Size, coordinate, serve};
 
 #[derive(clap::Args)]
 pub struct ClusterSim {
@@ -18,6 +20,15 @@ pub struct ClusterSim {
     /// Of each client: how full the histograms are
     #[arg(long, default_value_t = 10)]
     transactions_per_s: u64,
+    /// Time that messages of the workers are under way
+    #[arg(long, default_value_t = 0)]
+    there_ms: u64,
+    /// Time that messages to the workers are under way
+    #[arg(long, default_value_t = 0)]
+    back_ms: u64,
+    /// At most this much more, drawn anew for whatever is sent at once
+    #[arg(long, default_value_t = 0)]
+    jitter_ms: u64,
     /// The workers' side, which the coordinator starts
     #[arg(long, hide = true)]
     serve: bool,
@@ -28,9 +39,12 @@ const RESIDENT_MIB_MAX: f64 = 64.0;
 const CORES_MAX: f64 = 0.10;
 
 pub fn run(options: &ClusterSim) -> Result<()> {
-    let ClusterSim { workers, clients, seconds, transactions_per_s, serve: is_served } = *options;
-    let size = Size { workers, clients, seconds, transactions_per_s };
-    if is_served {
+    let ClusterSim { workers, clients, seconds, transactions_per_s, .. } = *options;
+    let [there, back, jitter] = [options.there_ms, options.back_ms, options.jitter_ms].map(Duration::from_millis);
+    let path = Path { there, back, jitter };
+    let path = [there, back, jitter].iter().any(|one| !one.is_zero()).then_some(path);
+    let size = Size { workers, clients, seconds, transactions_per_s, path };
+    if options.serve {
         return serve(&size);
     }
     let mut agents = std::process::Command::new(std::env::current_exe()?);
@@ -48,8 +62,9 @@ pub fn run(options: &ClusterSim) -> Result<()> {
     println!("{workers} workers of {clients} clients, {seconds} s, {} transactions", seen.transactions);
     println!("all workers in, TLS and proofs   {:.2} s", seen.all_in.as_secs_f64());
     println!(
-        "all clocks compared              {:.2} s, edge error at most {:.3} ms",
+        "all clocks compared              {:.2} s, wrong by at most {:.3} ms, edge error at most {:.3} ms",
         seen.clocks.as_secs_f64(),
+        seen.clock_error_ns_max as f64 / 1e6,
         seen.edge_ns_max as f64 / 1e6
     );
     println!("a beat, a second, a tally        {}, {}, {} bytes", seen.beat_bytes, seen.second_bytes, seen.tally_bytes);
@@ -68,6 +83,7 @@ pub fn run(options: &ClusterSim) -> Result<()> {
         "{} transactions in place of {expected}",
         seen.transactions
     );
+    ensure!(seen.beyond_its_bound_ns_max <= 0, "a clock was wrong by more than its edge error");
     ensure!(bytes_per_s <= BYTES_PER_S_MAX, "too much traffic");
     ensure!(seen.cores <= CORES_MAX, "too much CPU");
     ensure!(resident <= RESIDENT_MIB_MAX, "too much memory");

@@ -30,8 +30,11 @@ use crate::trust::{Identity, is_proof};
 const HELLO_BYTES_MAX: usize = 4096;
 const HELLO_WITHIN: Duration = Duration::from_secs(10);
 const REFUSED_MAX: u32 = 10;
-/// Questions for the time, of which the quickest answer counts.
+/// Questions for the time, of which the quickest answer counts. Along a slow path fewer are enough: their answers take
+/// much longer than what disturbs them.
 const EXCHANGES: u32 = 32;
+const EXCHANGES_MIN: u32 = 4;
+const EXCHANGES_WITHIN: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(50);
 /// A longer message waits as the bytes that it came as.
 const DECODED_AT_ONCE_MAX: usize = 4096;
@@ -271,8 +274,11 @@ impl Fleet {
 
     /// A worker's clock compared with ours. What else comes meanwhile is kept for the caller.
     pub fn offset(&mut self, worker: usize, others: &mut Vec<Received>) -> Result<Offset, Lost> {
-        let mut exchanges = Vec::new();
+        let (mut exchanges, begun) = (Vec::new(), Instant::now());
         for number in 0..EXCHANGES {
+            if number >= EXCHANGES_MIN && begun.elapsed() > EXCHANGES_WITHIN {
+                break;
+            }
             let sent_ns = monotonic_ns();
             if let Err(error) = self.send(worker, &ToAgent::Time { number }) {
                 return Err(Lost { worker, what: format!("cannot be asked for the time: {error}") });

@@ -3,6 +3,8 @@
 //! The workers are threads of another process. They make no load; everything that coordinator and workers of a trial
 //! send each other is sent: TLS and its proofs, beats, clocks, seconds, and at the end a tally each, which are merged.
 
+mod path;
+
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -19,8 +21,9 @@ use crate::channel::{Channel, Sender};
 use crate::fleet::{Fleet, Lost};
 use crate::frame::{self, encoded};
 use crate::launch::Launcher;
-use crate::message::{Boot, Hello, ToAgent, ToCoordinator};
+use crate::message::{Boot, Connect, Hello, ToAgent, ToCoordinator};
 use crate::process;
+pub use path::Path;
 
 const LAUNCH_WITHIN: Duration = Duration::from_secs(60);
 const TALLIES_WITHIN: Duration = Duration::from_secs(60);
@@ -38,6 +41,8 @@ pub struct Size {
     pub seconds: u64,
     /// Of each client.
     pub transactions_per_s: u64,
+    /// Between the workers and the coordinator, where it is not loopback itself.
+    pub path: Option<Path>,
 }
 
 /// What was measured of the coordinator.
@@ -47,6 +52,10 @@ pub struct Seen {
     /// For the clocks of all workers.
     pub clocks: Duration,
     pub edge_ns_max: u64,
+    /// How wrong an offset was, which shows here: all processes of a host have one clock. And how wrong the worst one
+    /// may have been by its own bound.
+    pub clock_error_ns_max: u64,
+    pub beyond_its_bound_ns_max: i64,
     /// CPU seconds of this process a second, while the interval ran.
     pub cores: f64,
     /// From the end of the interval until all tallies are one.
@@ -70,6 +79,10 @@ impl Seen {
 
 /// The coordinator's side; `agents` is the command of the other process, which calls [`serve`].
 pub fn coordinate(size: &Size, agents: Command) -> Result<Seen> {
+    coordinate_by(size, Box::new(OtherProcess { command: agents, path: size.path, child: None }))
+}
+
+fn coordinate_by(size: &Size, launcher: Box<dyn Launcher>) -> Result<Seen> {
     let cluster = Cluster {
         launcher: Kind::Slurm,
         weights: vec![1; size.workers as usize],
@@ -85,16 +98,18 @@ pub fn coordinate(size: &Size, agents: Command) -> Result<Seen> {
         keep_raw: false,
     };
     let begun = Instant::now();
-    let launcher = Box::new(OtherProcess { command: agents, child: None });
     let mut fleet = Fleet::launch_by(launcher, &cluster, "simulation", &AtomicBool::new(false), &|line| {
         println!("{line}");
     })?;
     let all_in = begun.elapsed();
     let begun = Instant::now();
-    let mut edge_ns_max = 0;
+    let (mut edge_ns_max, mut clock_error_ns_max, mut beyond_its_bound_ns_max) = (0, 0, i64::MIN);
     for worker in 0..fleet.workers.len() {
         let offset = fleet.offset(worker, &mut Vec::new()).map_err(|lost| gone(&fleet, &lost))?;
+        let error_ns = offset.offset_ns.unsigned_abs();
         edge_ns_max = edge_ns_max.max(offset.edge_ns);
+        clock_error_ns_max = clock_error_ns_max.max(error_ns);
+        beyond_its_bound_ns_max = beyond_its_bound_ns_max.max(error_ns as i64 - offset.edge_ns as i64);
     }
     let clocks = begun.elapsed();
     let start_ns = monotonic_ns() + AHEAD.as_nanos() as u64;
@@ -125,6 +140,8 @@ pub fn coordinate(size: &Size, agents: Command) -> Result<Seen> {
         all_in,
         clocks,
         edge_ns_max,
+        clock_error_ns_max,
+        beyond_its_bound_ns_max,
         cores,
         gathered,
         gathering_cpu,
@@ -148,6 +165,7 @@ fn own_cpu() -> Result<Duration> {
 
 struct OtherProcess {
     command: Command,
+    path: Option<Path>,
     child: Option<Child>,
 }
 
@@ -155,7 +173,7 @@ impl Launcher for OtherProcess {
     fn launch(&mut self, boot: &Boot) -> Result<Vec<Channel>> {
         let mut child = self.command.stdin(Stdio::piped()).spawn().context("cannot start the workers")?;
         if let Some(stdin) = &mut child.stdin {
-            writeln!(stdin, "{}", serde_json::to_string(boot)?)?;
+            writeln!(stdin, "{}", serde_json::to_string(&along(boot, self.path)?)?)?;
         }
         self.child = Some(child);
         Ok(Vec::new())
@@ -177,6 +195,15 @@ impl Launcher for OtherProcess {
         }
         Vec::new()
     }
+}
+
+/// The same with an address that leads to the coordinator's by this path.
+fn along(boot: &Boot, path: Option<Path>) -> Result<Boot> {
+    let mut boot = boot.clone();
+    if let (Some(path), Connect::Tls { address, .. }) = (path, &mut boot.connect) {
+        *address = path.to(address)?;
+    }
+    Ok(boot)
 }
 
 /// The workers' side: reads the boot line on standard input, and returns when the coordinator is gone.
@@ -281,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_simulated_tally_adds_up_and_its_traffic_is_that_of_beats_and_seconds() {
-        let size = Size { workers: 3, clients: 4, seconds: 20, transactions_per_s: 5 };
+        let size = Size { workers: 3, clients: 4, seconds: 20, transactions_per_s: 5, path: None };
         let tally = tally(&size);
         assert_eq!((tally.due, tally.committed, tally.by_client.len(), tally.seconds.len()), (400, 400, 4, 20));
         assert!(!tally.windows.is_empty());
@@ -289,6 +316,8 @@ mod tests {
             all_in: Duration::ZERO,
             clocks: Duration::ZERO,
             edge_ns_max: 0,
+            clock_error_ns_max: 0,
+            beyond_its_bound_ns_max: 0,
             cores: 0.0,
             gathered: Duration::ZERO,
             gathering_cpu: Duration::ZERO,
@@ -299,5 +328,41 @@ mod tests {
             transactions: 0,
         };
         assert_eq!(seen.bytes_per_s(&size), 3.0 * (2.0 * 4.0 * 10.0 + 20.0));
+    }
+
+    /// Workers in threads of this process.
+    struct Threads(Size);
+
+    impl Launcher for Threads {
+        fn launch(&mut self, boot: &Boot) -> Result<Vec<Channel>> {
+            let (size, boot) = (self.0, along(boot, self.0.path)?);
+            for place in 0..size.workers {
+                let (boot, hello) = (boot.clone(), Hello { place: Some(place), ..process::hello()? });
+                std::thread::spawn(move || work(&size, &boot, hello));
+            }
+            Ok(Vec::new())
+        }
+
+        fn poll(&mut self) -> Option<String> {
+            None
+        }
+
+        fn said(&self) -> String {
+            String::new()
+        }
+
+        fn end(&mut self, _: &[Hello]) -> Vec<String> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn along_a_path_that_is_slow_one_way_a_clock_is_wrong_by_half_of_it_and_says_so() {
+        let path = Path { there: Duration::from_millis(20), ..Path::default() };
+        let size = Size { workers: 2, clients: 4, seconds: 1, transactions_per_s: 5, path: Some(path) };
+        let seen = coordinate_by(&size, Box::new(Threads(size))).unwrap();
+        assert!(seen.clock_error_ns_max >= 10_000_000, "{seen:?}");
+        assert!(seen.beyond_its_bound_ns_max <= 0, "{seen:?}");
+        assert_eq!(seen.transactions, 40);
     }
 }
