@@ -351,13 +351,16 @@ impl<'a> Grid<'a> {
     fn fit(&mut self, width: usize) {
         self.shorten(width, 2 * NAME_MIN);
         self.shorten_headings(width);
-        let prose: Vec<usize> = self.shown.iter().copied().filter(|column| self.is_prose(*column)).collect();
+        let (prose, names) = (self.of_kind(ColumnKind::Prose), self.of_kind(ColumnKind::Name));
         for column in &prose {
             let least = PROSE_MIN.max(letters(&self.heading[*column])).min(self.widths[*column]);
             self.widths[*column] =
                 (self.widths[*column] + width).saturating_sub(self.width()).clamp(least, self.widths[*column]);
         }
         while self.width() > width && self.drop_least() {}
+        if self.width() < width {
+            self.widen(&names, width);
+        }
         self.widen(&prose, width);
         self.below = self.shown.iter().copied().filter(|column| self.is_all_below(*column)).collect();
         self.shown.retain(|column| !self.below.contains(column));
@@ -366,9 +369,13 @@ impl<'a> Grid<'a> {
         self.shorten(width, NAME_MIN / 2);
     }
 
+    fn of_kind(&self, kind: ColumnKind) -> Vec<usize> {
+        self.shown.iter().copied().filter(|column| self.table.columns[*column].kind == kind).collect()
+    }
+
     /// What was dropped leaves room.
-    fn widen(&mut self, prose: &[usize], width: usize) {
-        for column in prose.iter().copied() {
+    fn widen(&mut self, columns: &[usize], width: usize) {
+        for column in columns.iter().copied() {
             if self.shown.contains(&column) {
                 let free = (self.widths[column] + width).saturating_sub(self.width());
                 self.widths[column] = free.min(self.widest(column));
@@ -588,6 +595,14 @@ mod tests {
         for width in [60, 80, 120] {
             assert!(!self::table(&table, Layout::new(width, false)).concat().contains('…'));
         }
+    }
+
+    #[test]
+    fn a_name_takes_the_room_of_columns_that_are_left_out() {
+        let columns = [Column::name("per transaction", 0), Column::number("ratio", 0), Column::number("baseline", 1)];
+        let row = ["voluntary context switches", "6.56", "0.0758"].map(str::to_owned);
+        let table = Table::new(columns.to_vec()).with_rows([row]);
+        assert_eq!(self::table(&table, Layout::new(40, false))[1], "  voluntary context switches    6.56");
     }
 
     #[test]
