@@ -29,7 +29,7 @@ use crate::recorder::{Recorder, Tally};
 use crate::scheduling::confine_to;
 use crate::share::Share;
 use crate::single_pass::Gauge;
-use crate::timeline::{Timeline, Window};
+use crate::timeline::{GONE_NS, Timeline, Window};
 use crate::transaction_log::TransactionLog;
 use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
@@ -287,8 +287,6 @@ const SQLITE_BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 /// A client that waits longer for a lock has waited for the time-outs of most servers, and no server that runs
 /// ends nothing for so long.
 pub const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// Nobody who has just lost a connection has lost the server.
-const GONE_NS: u64 = 1_000_000_000;
 /// Users who rest do so for two minutes and more.
 const RESTING_SILENCE_MAX: Duration = Duration::from_secs(300);
 /// A workload that is one pass has operations of hours, and ends no transaction between them.

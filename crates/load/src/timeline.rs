@@ -16,6 +16,9 @@ impl Window {
     }
 }
 
+/// Nobody who has just lost a connection has lost the server.
+pub const GONE_NS: u64 = 1_000_000_000;
+
 /// The coordinator's state for the workers while they run; read, never waited for.
 #[derive(Debug)]
 pub struct Timeline {
@@ -34,9 +37,9 @@ pub struct Timeline {
     pub ended: AtomicU64,
     /// Which of a pass's parts is under way, by its place among them; for the progress line.
     pub part: AtomicUsize,
-    /// Clients that had no connection any more when their time was over.
+    /// Clients that had found no connection for [`GONE_NS`] when their time was over.
     pub cut_off: AtomicU32,
-    /// Clients whose last transaction was lost with its connection, and who had a new one by then.
+    /// Clients that lost a connection shortly before: they had a new one by then, or were about to open it.
     pub unanswered: AtomicU32,
     /// A client has left of itself, before the interval's end.
     left_early: AtomicBool,

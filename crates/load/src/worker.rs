@@ -18,7 +18,7 @@ use crate::pacer::{Arrival, Pacer};
 use crate::policy::{Verdict, code_of};
 use crate::recorder::Timing;
 use crate::scheduling::schedule_as;
-use crate::timeline::Timeline;
+use crate::timeline::{GONE_NS, Timeline};
 use crate::workload::{Attempt, Client, Fatal, Outcome, Slot, Turn};
 
 /// Runs one client until the measured interval is over, or nothing is left to do.
@@ -269,7 +269,8 @@ const RECONNECT_PAUSE_NS: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_00
 /// for a moment, which a server that lost its connections makes up for.
 async fn reconnect<K: Clock>(client: &mut impl Client, slot: &Slot<K>, attempt: &mut Attempt) -> bool {
     let mut pause_ns = *RECONNECT_PAUSE_NS.start();
-    let mut now_ns = slot.clock.now_ns();
+    let began_ns = slot.clock.now_ns();
+    let mut now_ns = began_ns;
     while !slot.is_over(now_ns) {
         // A try that begins shortly before the end shows whether the server is there, and is of no use longer.
         let left = Duration::from_nanos(slot.timeline.window().end_ns.saturating_sub(now_ns));
@@ -281,7 +282,9 @@ async fn reconnect<K: Clock>(client: &mut impl Client, slot: &Slot<K>, attempt: 
         now_ns = slot.clock.wait_until(slot.clock.now_ns() + pause_ns).await;
         pause_ns = (pause_ns * 2).min(*RECONNECT_PAUSE_NS.end());
     }
-    slot.timeline.cut_off.fetch_add(1, Ordering::Relaxed);
+    let is_cut_off = now_ns.saturating_sub(began_ns) > GONE_NS;
+    let lost = if is_cut_off { &slot.timeline.cut_off } else { &slot.timeline.unanswered };
+    lost.fetch_add(1, Ordering::Relaxed);
     false
 }
 

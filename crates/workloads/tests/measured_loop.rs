@@ -338,11 +338,12 @@ fn a_lost_connection_is_opened_again_and_the_transaction_runs_there() {
     assert_eq!(tally.errors.total(), 1);
 }
 
-#[test]
-fn a_client_that_finds_no_connection_any_more_ends_with_its_time_and_is_counted() {
+/// A client that finds no connection any more from its seventh millisecond on; how many then had lost the
+/// server, and how many only a connection.
+fn cut_off_and_unanswered(interval_ns: u64) -> (u32, u32) {
     let policy = ErrorPolicy { reconnect: true, ..ErrorPolicy::default() };
     let clock = VirtualClock::default();
-    let mut slot = slot(clock.clone(), Pacer::Closed, policy, 10 * SECOND);
+    let mut slot = slot(clock.clone(), Pacer::Closed, policy, interval_ns);
     let dies = |_: u64, turn: Turn, _: &mut Attempt| match turn.number {
         0..7 => (MILLISECOND, Ok(Outcome::Committed)),
         _ => (MILLISECOND, Err(Error::lost("killed"))),
@@ -352,7 +353,19 @@ fn a_client_that_finds_no_connection_any_more_ends_with_its_time_and_is_counted(
     complete(drive(&mut server, &mut slot)).unwrap();
     let tally = slot.recorder.take().finish();
     assert_eq!((tally.committed, tally.failed, tally.reconnects), (7, 1, 0));
-    assert_eq!(slot.timeline.cut_off.load(std::sync::atomic::Ordering::Relaxed), 1);
+    let counted = |count: &std::sync::atomic::AtomicU32| count.load(std::sync::atomic::Ordering::Relaxed);
+    (counted(&slot.timeline.cut_off), counted(&slot.timeline.unanswered))
+}
+
+#[test]
+fn a_client_that_finds_no_connection_any_more_ends_with_its_time_and_is_counted() {
+    assert_eq!(cut_off_and_unanswered(10 * SECOND), (1, 0));
+}
+
+#[test]
+fn a_client_whose_time_is_over_before_it_could_connect_again_has_not_lost_the_server() {
+    assert_eq!(cut_off_and_unanswered(8 * MILLISECOND), (0, 1));
+    assert_eq!(cut_off_and_unanswered(SECOND), (0, 1));
 }
 
 #[test]
