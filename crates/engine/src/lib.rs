@@ -34,6 +34,7 @@ mod reserved;
 mod scratch_server;
 mod selfcheck;
 mod server;
+mod server_process;
 pub mod settings;
 mod snapshot;
 mod storage;

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Error, Secret};
 
 use super::storage::{Storage, class_in, storage_of};
-use super::{Engine, NOT_KNOWN};
+use super::{Engine, NOT_KNOWN, server_process};
 use record::{plain_file, secrets::MASK};
 
 use crate::request::TargetChoice;
@@ -39,6 +39,7 @@ pub struct UserServer {
     pub overwrite: bool,
     version: String,
     settings: BTreeMap<String, String>,
+    pid: Option<u32>,
 }
 
 impl UserServer {
@@ -50,8 +51,9 @@ impl UserServer {
             // A login would make an empty one.
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
         }
-        let mut user_server =
-            UserServer { engine, url, overwrite: choice.overwrite, version: String::new(), settings: BTreeMap::new() };
+        let pid = server_process::listening(&url.endpoint(), engine.binaries());
+        let (version, settings) = (String::new(), BTreeMap::new());
+        let mut user_server = UserServer { engine, url, overwrite: choice.overwrite, version, settings, pid };
         let mut admin = user_server.session()?;
         user_server.version = admin.server_version().to_owned();
         // An account may lack the right to read them; then nothing is claimed about them.
@@ -122,15 +124,17 @@ impl UserServer {
         matches!(self.url.endpoint(), Endpoint::File(_))
     }
 
+    /// Its process, where it runs on this host and can be seen.
+    pub fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
     /// Its processes are on this host, among others that are none of dbduel's business.
     pub fn is_on_this_host(&self) -> bool {
         match self.url.endpoint() {
             Endpoint::Unix(_) => true,
             Endpoint::File(_) => false,
-            Endpoint::Tcp { host, .. } => {
-                let address = host.parse::<std::net::IpAddr>();
-                host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
-            }
+            Endpoint::Tcp { host, port } => server_process::is_own(&host, port),
         }
     }
 }

@@ -166,7 +166,12 @@ pub const CONTENDER_KEYS: &[Key] = &[
         "beside `image`: `linux/amd64`; no other platform than this machine's runs",
     ),
     key("server", "path", "the only one", "beside `image`: the path inside of the server, where there are several"),
-    key("target", "URL", "none", "a server that dbduel does not manage: no restart, no settings, SQL counters only"),
+    key(
+        "target",
+        "URL",
+        "none",
+        "a server that dbduel does not manage: no restart, no settings; what it counts is observed, and its processes where it runs on this host",
+    ),
     key("overwrite", "true or false", "false", "beside `target`: drop tables that dbduel did not make"),
     key("password_file", "file", "none", "beside `target`: the file that holds the password"),
 ];

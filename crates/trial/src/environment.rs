@@ -196,7 +196,8 @@ impl RunningServer<'_> {
         match self {
             RunningServer::Managed(server) => Subject { server_pid: server.pid(), among_others: false, monitor: None },
             RunningServer::UserServer(user_server) => {
-                Subject { server_pid: None, among_others: user_server.is_on_this_host(), monitor: None }
+                let among_others = user_server.is_on_this_host();
+                Subject { server_pid: user_server.pid(), among_others, monitor: None }
             }
         }
     }

@@ -142,9 +142,9 @@ pub trait Observer: Send {
 /// What is being measured.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// The server's process; none when it lives inside dbduel.
+    /// The server's process; none when it lives inside dbduel, or cannot be seen.
     pub server_pid: Option<u32>,
-    /// The server runs on this host, but not below dbduel: its work cannot be separated from that of others.
+    /// The server runs on this host, but not below dbduel: it is there between trials as well.
     pub among_others: bool,
     /// Where the server can be asked; none before a load, and where asking would hinder it.
     pub monitor: Option<Monitor>,
@@ -220,7 +220,7 @@ impl Observers {
             all.flags.extend(seen.flags);
         }
         let idle = std::mem::take(&mut self.idle);
-        // A server that cannot be separated from other processes makes idle time look busy.
+        // A server that runs between trials makes idle time look busy.
         all.values.extend(idle.into_iter().filter(|_| !subject.among_others));
         self.add_seconds(&mut all);
         all

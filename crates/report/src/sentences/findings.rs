@@ -166,8 +166,8 @@ const MEANINGS: [(FindingKind, &str); 33] = [
     (
         FindingKind::NotManaged,
         "dbduel does not manage these servers: they run with their own settings and are not restarted between trials. \
-         Tables are loaded again before each trial that writes, and once for a read-only workload. CPU time and \
-         counters of the servers are absent.",
+         Tables are loaded again before each trial that writes, and once for a read-only workload. CPU time \
+         is seen of servers on this host only, and counters as far as the account may ask.",
     ),
     (
         FindingKind::TransportDiffers,

@@ -59,7 +59,9 @@ impl Observer for Host {
         if let (Some(after), Some(before)) = (after.clock_offset_s, before.clock_offset_s) {
             values.insert("host_clock_step_s".to_owned(), (after - before).abs());
         }
-        if let (false, Some(after), Some(before)) = (subject.among_others, &after.scan, &before.scan) {
+        // Its work would count as that of others.
+        let hides = subject.among_others && subject.server_pid.is_none();
+        if let (false, Some(after), Some(before)) = (hides, &after.scan, &before.scan) {
             let taken = after.since(before, subject.server_pid);
             values.insert("host_foreign_cpu_share".to_owned(), taken.share);
             if let (Some(share), Some(busy)) = (taken.disk_bytes_share, busiest_disk(&values)) {

@@ -77,7 +77,7 @@ impl Scan {
         let foreign = moved.iter().filter(|(pid, _)| !ours.contains(pid)).map(|(_, bytes)| *bytes);
         let foreign = foreign.reduce(|sum, bytes| sum + bytes);
         let disk_bytes_share = foreign.map(|foreign| foreign as f64 / moved.values().sum::<u64>().max(1) as f64);
-        Taken { share: busiest.iter().map(|(_, share)| share).sum(), busiest, disk_bytes_share }
+        Taken { share: busiest.iter().fold(0.0, |sum, (_, share)| sum + share), busiest, disk_bytes_share }
     }
 
     fn ticks_of(&self) -> BTreeMap<i32, u64> {
