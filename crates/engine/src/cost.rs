@@ -6,8 +6,8 @@
 pub struct Cost {
     pub start_ms: u64,
     pub stop_ms: u64,
-    /// Initialising an empty data directory, once.
-    pub initialise_ms: u64,
+    /// Initialising an empty data directory, once: from which version on, and how long; the oldest first.
+    pub initialise: &'static [(&'static [u32], u64)],
     /// An empty data directory.
     pub template_bytes: u64,
     /// A server without buffers and connections.
@@ -17,4 +17,12 @@ pub struct Cost {
     pub buffers: &'static [(&'static str, u64, u64)],
     /// Settings that are files beside the data, where they are given: name, and how many of that size.
     pub logs: &'static [(&'static str, u64)],
+}
+
+impl Cost {
+    /// Initialising a data directory of this version; without numbers it is the newest.
+    pub fn initialise_ms(&self, version: &[u32]) -> u64 {
+        let mut known = self.initialise.iter().rev();
+        known.find(|(from, _)| version.is_empty() || version >= *from).map_or(0, |(_, ms)| *ms)
+    }
 }

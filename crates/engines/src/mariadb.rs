@@ -99,7 +99,7 @@ const KEEP_ONLY_ROOT_BEFORE_10_4: &str = "USE mysql;\n\
 static COST: Cost = Cost {
     start_ms: 1500,
     stop_ms: 1500,
-    initialise_ms: 5000,
+    initialise: &[(&[], 12_000), (&[10, 4], 4000)],
     template_bytes: 130 * MIB,
     server_bytes: 120 * MIB,
     connection_bytes: MIB,

@@ -178,7 +178,8 @@ fn system_tables(basedir: Option<&Path>) -> Result<PathBuf> {
 static COST: Cost = Cost {
     start_ms: 2500,
     stop_ms: 2000,
-    initialise_ms: 10_000,
+    // Before 5.7 the tables of the package are copied.
+    initialise: &[(&[], 3000), (&[5, 6], 4000), (&[5, 7], 5000), (&[8], 7000)],
     template_bytes: 200 * MIB,
     server_bytes: 350 * MIB,
     connection_bytes: MIB,

@@ -172,7 +172,7 @@ const RELEASES: &[Release] = &[
 static COST: Cost = Cost {
     start_ms: 800,
     stop_ms: 800,
-    initialise_ms: 3000,
+    initialise: &[(&[], 4000)],
     template_bytes: 60 * MIB,
     server_bytes: 40 * MIB,
     connection_bytes: 5 * MIB,

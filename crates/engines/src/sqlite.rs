@@ -108,7 +108,7 @@ const LOAD_SETTINGS: &[(&str, &str)] = &[("synchronous", "OFF")];
 static COST: Cost = Cost {
     start_ms: 50,
     stop_ms: 50,
-    initialise_ms: 50,
+    initialise: &[(&[], 50)],
     template_bytes: MIB,
     server_bytes: 10 * MIB,
     connection_bytes: 3 * MIB,

@@ -19,7 +19,7 @@ static RESERVED: Reserved = Reserved { always: &[], paths: &[], commands: &[], p
 static COST: Cost = Cost {
     start_ms: 10,
     stop_ms: 10,
-    initialise_ms: 10,
+    initialise: &[(&[], 10)],
     template_bytes: 4096,
     server_bytes: 1 << 20,
     connection_bytes: 1 << 20,

@@ -12,18 +12,24 @@ use engine::version_numbers;
 use serde_json::json;
 
 use super::{first_for_operations, first_for_points, order};
-use crate::{Contender, Experiment, Method, Origin, Recovery, WorkloadChoice, quantity};
+use crate::{Contender, Experiment, Method, NoisyHost, Origin, Recovery, WorkloadChoice, quantity};
 use record::format::{PlanRecord, PlannedTrial, Point};
 
 const MIB: u64 = 1 << 20;
 
 const COPY_BYTES_PER_MS: u64 = 300 * MIB / 1000;
-const LOAD_BYTES_PER_MS: u64 = 8 * MIB / 1000;
+const LOAD_BYTES_PER_MS: u64 = 16 * MIB / 1000;
+/// Of a target; gaps are drawn from it, so it stays as it is.
+const RELOAD_BYTES_PER_MS: u64 = 8 * MIB / 1000;
 const RESTORE_LEAST_MS: u64 = 200;
 /// What the check behind a trial reads, joins and sums up.
 const CHECK_BYTES_PER_MS: u64 = 70 * MIB / 1000;
 /// The part of the costs around a load that a quiet machine of two cores needs, by runs of shipped experiments.
 const QUIET: (u64, u64) = (5, 8);
+/// How long other processes are watched before a run that refuses a noisy host.
+const HOST_CHECK_MS: u64 = 10_000;
+/// The generator's ceiling at the fewest and the most clients of a protocol, and the capacity of the way.
+const CEILINGS_MS: u64 = 2300;
 /// A restart after a crash, and how long servers of small data take until their rate is the one of before.
 const RESTART_MS: u64 = 1000;
 const FULL_RATE_MS: u64 = 5000;
@@ -38,6 +44,8 @@ pub struct Estimate {
     pub pilots: Duration,
     /// Start of each trial after the start of the run.
     pub trial_starts: Vec<Duration>,
+    /// What comes before that also when the data are loaded: the checks of host and generator, and a first start of each contender.
+    pub checks: Duration,
     /// Initialising and loading each server once; nothing of it is needed when the cache holds it.
     pub first_load: Duration,
     pub disk_bytes: u64,
@@ -80,6 +88,7 @@ impl Estimate {
             run: Duration::from_millis(ends.last().copied().unwrap_or(pilots_ms)),
             pilots: Duration::from_millis(pilots_ms),
             trial_starts: ends.iter().zip(&slots).map(|(end, slot)| Duration::from_millis(end - slot)).collect(),
+            checks: Duration::from_millis(checks_ms(experiment)),
             first_load: Duration::from_millis(first_load_ms(experiment)),
             disk_bytes: disk_bytes(experiment),
             memory_bytes: at_a_time(experiment, managed(experiment).map(|who| memory_bytes(who, experiment)).collect()),
@@ -99,6 +108,7 @@ impl Estimate {
         json!({
             "run_s": self.run.as_secs_f64(),
             "pilots_s": self.pilots.as_secs_f64(),
+            "checks_s": self.checks.as_secs_f64(),
             "first_load_s": self.first_load.as_secs_f64(),
             "disk_bytes": self.disk_bytes,
             "memory_bytes": self.memory_bytes,
@@ -125,7 +135,7 @@ fn slot_of_load_ms(contender: &Contender, workload: &WorkloadChoice, point: &Poi
     let load_ms = load.as_millis() as u64;
     if is_target(contender) {
         // Its tables are loaded again, at worst before each trial; nothing is started.
-        return data_bytes / LOAD_BYTES_PER_MS + load_ms;
+        return data_bytes / RELOAD_BYTES_PER_MS + load_ms;
     }
     let cost = contender.kind.cost();
     let restore_ms = RESTORE_LEAST_MS + (cost.template_bytes + data_bytes) / COPY_BYTES_PER_MS;
@@ -158,7 +168,7 @@ fn slot_of(experiment: &Experiment, plan: &PlanRecord, trial: &PlannedTrial) -> 
     let slot_of = |contender: &Contender| {
         let slot = slot_ms(contender, workload, &trial.point, &experiment.method);
         let load = load_of(workload, &trial.point, &experiment.method).as_millis() as u64;
-        let around = (slot - load + check_ms(contender, workload, &trial.point)) * QUIET.0 / QUIET.1;
+        let around = on_a_quiet_machine(slot - load + check_ms(contender, workload, &trial.point));
         load + around + experiment.recovery.as_ref().map_or(0, recovery_ms)
     };
     let slot = slot_of(contender);
@@ -256,23 +266,51 @@ fn datasets(experiment: &Experiment) -> Vec<(&WorkloadChoice, Point)> {
     all.filter(|one| is_new(one)).collect()
 }
 
+fn checks_ms(experiment: &Experiment) -> u64 {
+    let host = if experiment.method.noisy_host == NoisyHost::Refuse { HOST_CHECK_MS } else { 0 };
+    let protocols: BTreeSet<&str> = (experiment.contenders.iter())
+        .map(|who| who.kind.dialect())
+        .filter(|dialect| !dialect.is_embedded())
+        .map(Dialect::name)
+        .collect();
+    let datasets = datasets(experiment);
+    let first_starts = managed(experiment).flat_map(|who| {
+        datasets.iter().map(move |(workload, point)| slot_of_load_ms(who, workload, point, Duration::ZERO))
+    });
+    host + protocols.len() as u64 * CEILINGS_MS + on_a_quiet_machine(first_starts.sum())
+}
+
+fn on_a_quiet_machine(ms: u64) -> u64 {
+    ms * QUIET.0 / QUIET.1
+}
+
 /// Every server initialises one data directory for all contenders that start from it, and loads every workload into a
-/// copy.
+/// copy, which it starts from, leaves cleanly, and keeps.
 fn first_load_ms(experiment: &Experiment) -> u64 {
     let datasets = datasets(experiment);
-    let initialise_ms = |who: &Contender| if is_target(who) { 0 } else { who.kind.cost().initialise_ms };
+    let initialise_ms =
+        |who: &Contender| if is_target(who) { 0 } else { who.kind.cost().initialise_ms(&version_of(who)) };
     let load_ms = |who: &Contender| -> u64 {
-        datasets.iter().map(|(workload, point)| dataset_bytes(who, workload, point) / LOAD_BYTES_PER_MS).sum()
+        let around = |(workload, point): &(&WorkloadChoice, Point)| {
+            if is_target(who) { 0 } else { on_a_quiet_machine(slot_of_load_ms(who, workload, point, Duration::ZERO)) }
+        };
+        let load =
+            |(workload, point): &(&WorkloadChoice, Point)| dataset_bytes(who, workload, point) / LOAD_BYTES_PER_MS;
+        datasets.iter().map(|one| load(one) + around(one)).sum()
     };
     let mut loaded = BTreeSet::new();
     let apart = experiment.contenders.iter().filter(|who| loaded.insert(data_directory_of(who)));
     apart.map(|who| initialise_ms(who) + load_ms(who)).sum()
 }
 
+/// The numbers of the version that was asked for; none where any will do.
+fn version_of(contender: &Contender) -> Vec<u32> {
+    version_numbers(contender.engine.split_once('@').map_or("", |(_, version)| version))
+}
+
 /// Contenders with the same text start from the same data directory, whatever else is set for them.
 fn data_directory_of(contender: &Contender) -> String {
-    let version = contender.engine.split_once('@').map_or("", |(_, version)| version);
-    let shaping = contender.kind.shaping_settings(&version_numbers(version));
+    let shaping = contender.kind.shaping_settings(&version_of(contender));
     let is_shaping = |name: &str| shaping.iter().any(|known| known.eq_ignore_ascii_case(&name.replace('-', "_")));
     let settings: Vec<_> = contender.settings.iter().filter(|(name, _)| is_shaping(name)).collect();
     format!("{} {:?} {settings:?}", contender.engine, contender.origin)

@@ -209,7 +209,8 @@ fn expected_text(plan: &Plan) -> String {
     let (estimate, record) = (&plan.estimate, &plan.record);
     let at_most = if ends_by_events(record) { "at most " } else { "" };
     let mut text = format!("  time: {at_most}{} for all {} trials", duration_text(estimate.run), record.trials.len());
-    let _ = writeln!(text, ", and {} to load the data once", duration_text(estimate.first_load));
+    let (checks, load) = (duration_text(estimate.checks), duration_text(estimate.first_load));
+    let _ = writeln!(text, ", {checks} of checks before them, and {load} to load the data once");
     if let Some(time) = super::headroom::expected(plan) {
         let _ = writeln!(text, "  after the last block: {} for the generator headroom check", duration_text(time));
     }
