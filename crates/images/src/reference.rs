@@ -169,8 +169,12 @@ impl fmt::Display for Reference {
                 let host = host.as_ref().map(|host| format!("{host}/")).unwrap_or_default();
                 let digest = digest.as_ref().map(|digest| format!("@{digest}")).unwrap_or_default();
                 let tag = tag.as_ref().map(|tag| format!(":{tag}")).unwrap_or_default();
-                let short = repository.strip_prefix("library/").filter(|_| host.is_empty());
-                return write!(out, "{host}{}{tag}{digest}", short.unwrap_or(repository));
+                // The short name means something else where it has folders, or is that of a store.
+                let short = repository.strip_prefix("library/").map(|short| format!("{short}{tag}{digest}"));
+                return match short.filter(|short| host.is_empty() && Reference::parse(short).as_ref() == Ok(self)) {
+                    Some(short) => out.write_str(&short),
+                    None => write!(out, "{host}{repository}{tag}{digest}"),
+                };
             }
             Reference::Layout { folder, tag } => (format!("oci:{}", folder.display()), tag),
             Reference::OciArchive { file, tag } => (format!("oci-archive:{}", file.display()), tag),
@@ -203,6 +207,8 @@ mod tests {
         };
         check("mysql", None, "library/mysql", None, false);
         check("mysql:8.4", None, "library/mysql", Some("8.4"), false);
+        check("library/db/pg", None, "library/db/pg", None, false);
+        check("library/oci:1", None, "library/oci", Some("1"), false);
         check("percona/percona-server:8.0", None, "percona/percona-server", Some("8.0"), false);
         check("registry.example:5000/db/pg:17", Some("registry.example:5000"), "db/pg", Some("17"), false);
         check("localhost/pg", Some("localhost"), "pg", None, false);
