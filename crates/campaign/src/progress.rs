@@ -64,8 +64,8 @@ pub struct Progress {
     skipped: usize,
     /// Time that the pilots have taken.
     pilots: Cell<Duration>,
-    /// Trials beside the plan that are over.
-    beside: Cell<usize>,
+    /// Probes that are over.
+    probes: Cell<usize>,
     /// When the command began.
     begun: Instant,
     /// When the first trial since then began.
@@ -91,7 +91,7 @@ impl Progress {
             intervals: RefCell::default(),
             skipped: 0,
             pilots: Cell::new(Duration::ZERO),
-            beside: Cell::new(0),
+            probes: Cell::new(0),
             begun: now,
             measuring_since: None,
             printed: Cell::new(now),
@@ -174,11 +174,11 @@ impl Progress {
         self.print(&format!("block {block}/{}  {}{notes}", self.blocks, self.times()));
     }
 
-    /// A trial beside the plan is over.
+    /// A probe is over.
     pub fn probe_done(&self, record: &TrialRecord) {
         match record.purpose {
             Purpose::Pilot => self.pilots.set(self.pilots.get() + length(record)),
-            _ => self.beside.set(self.beside.get() + 1),
+            _ => self.probes.set(self.probes.get() + 1),
         }
     }
 
@@ -233,7 +233,7 @@ impl Progress {
         times(self.begun.elapsed(), left)
     }
 
-    /// The plan's estimate of pilots, trials and what runs beside them, corrected by how long trials took; the
+    /// The plan's estimate of pilots, trials and probes, corrected by how long trials took; the
     /// stopping rule may end the run earlier.
     fn left(&self) -> Duration {
         let done = self.done.get().min(self.trials);
@@ -241,12 +241,12 @@ impl Progress {
             Some(_) => Duration::ZERO,
             None => self.expected.pilots.saturating_sub(self.pilots.get()),
         };
-        let beside = self.expected.beside.saturating_sub(self.beside.get());
-        let trials = self.expected.between(done, self.trials) + self.expected.mean() * beside as u32;
+        let probes = self.expected.probes.saturating_sub(self.probes.get());
+        let trials = self.expected.between(done, self.trials) + self.expected.mean() * probes as u32;
         let seen = self.expected.between(self.skipped, done).as_secs_f64();
         let took = self.measuring_since.map_or(0.0, |since| since.elapsed().as_secs_f64());
-        // What runs beside the plan runs when all trials are over: it takes nothing of their time.
-        let pace = if seen > 0.0 && self.beside.get() == 0 { took / seen } else { 1.0 };
+        // Probes run when all trials are over: they take nothing of their time.
+        let pace = if seen > 0.0 && self.probes.get() == 0 { took / seen } else { 1.0 };
         pilots + trials.mul_f64(pace)
     }
 
@@ -265,8 +265,8 @@ struct Expected {
     pilots: Duration,
     /// When each trial begins, and when the last one ends.
     begins: Vec<Duration>,
-    /// Trials beside the plan, at most.
-    beside: usize,
+    /// Probes, at most.
+    probes: usize,
 }
 
 impl Expected {
@@ -277,7 +277,7 @@ impl Expected {
         let diagnostics = record.contenders.len() * record.workloads.len();
         let diagnostics = if record.method.diagnose { diagnostics } else { 0 };
         let begins = estimate.trial_starts.iter().copied().chain([estimate.run]).collect();
-        Expected { pilots: estimate.pilots, begins, beside: pairs * 2 + diagnostics }
+        Expected { pilots: estimate.pilots, begins, probes: pairs * 2 + diagnostics }
     }
 
     /// From the beginning of one trial to that of another.
@@ -410,16 +410,16 @@ pub mod tests {
         let (mut progress, plan) = progress("blocks = 8");
         let (run, pilots) = (plan.estimate.run, plan.estimate.pilots);
         let mean = (run - plan.estimate.trial_starts[0]) / plan.record.trials.len() as u32;
-        let beside = mean * 8;
+        let probes = mean * 8;
         assert!(pilots > Duration::ZERO);
-        is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots + beside);
+        is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots + probes);
         let mut trial = fixtures::stored_run(&fixtures::Story::default()).trials.swap_remove(0);
         trial.steps = vec![("measure".to_owned(), pilots.as_secs_f64() / 2.0)];
         trial.purpose = Purpose::Pilot;
         progress.probe_done(&trial);
-        is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots / 2 + beside);
+        is_near(progress.left(), run - plan.estimate.trial_starts[0] + pilots / 2 + probes);
         progress.begin(0);
-        is_near(progress.left(), run - plan.estimate.trial_starts[0] + beside);
+        is_near(progress.left(), run - plan.estimate.trial_starts[0] + probes);
         progress.done.set(progress.trials);
         trial.purpose = Purpose::Profile;
         (0..8).for_each(|_| progress.probe_done(&trial));

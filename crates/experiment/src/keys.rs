@@ -143,7 +143,7 @@ pub const CONTENDER_KEYS: &[Key] = &[
         "a vendor's archive of a server (`.tar`, also with gzip, xz or zstd, or `.zip`), from the experiment's folder; \
          a version in `engine` must be the one it has",
     ),
-    key("sha256", "text", "none", "beside `archive`: the checksum that the file must have, in hexadecimal"),
+    key("sha256", "text", "none", "with `archive`: the checksum that the file must have, in hexadecimal"),
     key(
         "image",
         "image such as `\"mysql:8.4\"`",
@@ -157,23 +157,23 @@ pub const CONTENDER_KEYS: &[Key] = &[
         "pull",
         "`missing`, `always` or `never`",
         "`missing`",
-        "beside `image`: when a registry is asked what a tag means; a reference with a digest is never asked for twice",
+        "with `image`: when a registry is asked what a tag means; a reference with a digest is never asked for twice",
     ),
     key(
         "platform",
         "text",
         "this machine's",
-        "beside `image`: `linux/amd64`; no other platform than this machine's runs",
+        "with `image`: `linux/amd64`; no other platform than this machine's runs",
     ),
-    key("server", "path", "the only one", "beside `image`: the path inside of the server, where there are several"),
+    key("server", "path", "the only one", "with `image`: the path inside of the server, where there are several"),
     key(
         "target",
         "URL",
         "none",
         "a server that dbduel does not manage: no restart, no settings; what it counts is observed, and its processes where it runs on this host",
     ),
-    key("overwrite", "true or false", "false", "beside `target`: drop tables that dbduel did not make"),
-    key("password_file", "file", "none", "beside `target`: the file that holds the password"),
+    key("overwrite", "true or false", "false", "with `target`: drop tables that dbduel did not make"),
+    key("password_file", "file", "none", "with `target`: the file that holds the password"),
 ];
 
 pub const RUNG_KEYS: &[Key] = &[
@@ -186,11 +186,11 @@ pub const RUNG_KEYS: &[Key] = &[
     ),
     key("engine", "text", "that of the rung below", "another engine or version"),
     key("image", "image such as `\"mysql:8.4\"`", "that of the rung below", "another server, out of a container image"),
-    key("pull", "`missing`, `always` or `never`", "`missing`", "beside `image`, as in `[[contender]]`"),
-    key("platform", "text", "this machine's", "beside `image`, as in `[[contender]]`"),
-    key("server", "path", "the only one", "beside `image`, as in `[[contender]]`"),
+    key("pull", "`missing`, `always` or `never`", "`missing`", "with `image`, as in `[[contender]]`"),
+    key("platform", "text", "this machine's", "with `image`, as in `[[contender]]`"),
+    key("server", "path", "the only one", "with `image`, as in `[[contender]]`"),
     key("archive", "file", "that of the rung below", "another server, out of a vendor's archive"),
-    key("sha256", "text", "none", "beside `archive`, as in `[[contender]]`"),
+    key("sha256", "text", "none", "with `archive`, as in `[[contender]]`"),
     key("basedir", "folder", "that of the rung below", "another server, that you unpacked"),
     key(
         "settings",

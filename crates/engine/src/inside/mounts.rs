@@ -262,6 +262,10 @@ mod tests {
         Orders { root: image.to_owned(), places: places.iter().map(Into::into).collect(), ..Orders::default() }
     }
 
+    fn below(folder: &str) -> String {
+        format!("{folder}/data")
+    }
+
     #[test]
     fn only_folders_on_the_way_to_what_an_image_lacks_are_taken_apart() {
         let image = image();
@@ -274,7 +278,7 @@ mod tests {
         };
         // `/var/tmp`, `/etc/group` and `/etc/hosts` are what it lacks by itself.
         check(&[], &["/", "/etc", "/var"]);
-        check(&["/tmp/w/data"], &["/", "/etc", "/var"]);
+        check(&[&below(WRITABLE[0].0)], &["/", "/etc", "/var"]);
         check(&["/home/me/data", "/data"], &["/", "/etc", "/home", "/var"]);
         check(&["/usr/bin"], &["/", "/etc", "/var"]);
     }
@@ -290,10 +294,14 @@ mod tests {
     #[test]
     fn parents_are_mounted_before_what_lies_below_them() {
         let image = image();
-        let mounts = mounts(&orders(image.path(), &["/dev/shm/w/data", "/var/tmp/s"]), Path::new("/own"));
+        let folders = ["/dev/shm", WRITABLE[1].0].map(|folder| (folder, below(folder)));
+        let mounts =
+            mounts(&orders(image.path(), &folders.each_ref().map(|(_, data)| data.as_str())), Path::new("/own"));
         let place = |at: &str| mounts.iter().position(|one| one.at == Path::new(at));
-        assert!(place("/dev") < place("/dev/shm") && place("/dev/shm") < place("/dev/shm/w/data"), "{mounts:?}");
-        assert!(place("/var/tmp") < place("/var/tmp/s"), "{mounts:?}");
+        assert!(place("/dev") < place("/dev/shm"), "{mounts:?}");
+        for (folder, data) in &folders {
+            assert!(place(folder).is_some() && place(folder) < place(data), "{data}: {mounts:?}");
+        }
         assert_eq!(place("/var/run"), None, "a link of the image leads to /run");
     }
 
