@@ -26,3 +26,27 @@ impl Cost {
         known.find(|(from, _)| version.is_empty() || version >= *from).map_or(0, |(_, ms)| *ms)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_initialises_as_the_latest_known_before_it() {
+        const COST: Cost = Cost {
+            start_ms: 0,
+            stop_ms: 0,
+            initialise: &[(&[], 1), (&[5, 7], 2), (&[8], 3)],
+            template_bytes: 0,
+            server_bytes: 0,
+            connection_bytes: 0,
+            buffers: &[],
+            logs: &[],
+        };
+        let check = |version: &[u32], expected| assert_eq!(COST.initialise_ms(version), expected, "{version:?}");
+        check(&[5, 6, 24], 1);
+        check(&[5, 7], 2);
+        check(&[8, 0, 31], 3);
+        check(&[], 3);
+    }
+}

@@ -15,17 +15,21 @@ use procfs::process::{FDTarget, Process, all_processes};
 
 /// The process behind an endpoint, where it runs one of these programs; none where it cannot be seen from here.
 pub fn listening(endpoint: &Endpoint, programs: &[&str]) -> Option<u32> {
-    let pid = match endpoint {
-        Endpoint::Unix(socket) => listening_at(socket)?,
-        Endpoint::Tcp { host, port } => listening_on(*own_addresses(host, *port).first()?, programs)?,
-        Endpoint::File(_) => return None,
+    let process = match endpoint {
+        Endpoint::Unix(socket) => Some(listening_at(socket)?).filter(|process| is_named(process, programs)),
+        Endpoint::Tcp { host, port } => listening_on(&own_addresses(host, *port), programs),
+        Endpoint::File(_) => None,
     };
-    is_named(&Process::new(pid).ok()?, programs).then_some(pid as u32)
+    process.map(|process| process.pid as u32)
 }
 
-/// Whether this host itself has the address.
-pub fn is_own(host: &str, port: u16) -> bool {
-    !own_addresses(host, port).is_empty()
+/// Whether a server's processes are on this host, apart from this one.
+pub fn is_on_this_host(endpoint: &Endpoint) -> bool {
+    match endpoint {
+        Endpoint::Unix(_) => true,
+        Endpoint::Tcp { host, port } => !own_addresses(host, *port).is_empty(),
+        Endpoint::File(_) => false,
+    }
 }
 
 fn own_addresses(host: &str, port: u16) -> Vec<SocketAddr> {
@@ -34,16 +38,19 @@ fn own_addresses(host: &str, port: u16) -> Vec<SocketAddr> {
     (host, port).to_socket_addrs().map_or_else(|_| Vec::new(), |all| all.filter(is_own).collect())
 }
 
-fn listening_at(socket: &Path) -> Option<i32> {
+fn listening_at(socket: &Path) -> Option<Process> {
     let peer = getsockopt(&UnixStream::connect(socket).ok()?, PeerCredentials).ok()?;
-    (peer.pid() > 0).then_some(peer.pid())
+    // It is 0 for a process that cannot be seen from here.
+    Process::new(peer.pid()).ok()
 }
 
-fn listening_on(address: SocketAddr, programs: &[&str]) -> Option<i32> {
-    let listens = |entry: &TcpNetEntry| {
-        let local = entry.local_address;
+fn listening_on(addresses: &[SocketAddr], programs: &[&str]) -> Option<Process> {
+    let is_at = |local: SocketAddr, address: &SocketAddr| {
         let is_there = local.ip().is_unspecified() || local.ip().to_canonical() == address.ip().to_canonical();
-        entry.state == TcpState::Listen && local.port() == address.port() && is_there
+        is_there && local.port() == address.port()
+    };
+    let listens = |entry: &TcpNetEntry| {
+        entry.state == TcpState::Listen && addresses.iter().any(|address| is_at(entry.local_address, address))
     };
     let all = [procfs::net::tcp(), procfs::net::tcp6()].into_iter().filter_map(Result::ok).flatten();
     let sockets: Vec<u64> = all.filter(listens).map(|entry| entry.inode).collect();
@@ -53,10 +60,7 @@ fn listening_on(address: SocketAddr, programs: &[&str]) -> Option<i32> {
     };
     let servers = all_processes().ok()?.filter_map(Result::ok).filter(|process| is_named(process, programs));
     // The first of them is the one that made the others.
-    servers
-        .filter(holds)
-        .min_by_key(|process| process.stat().map_or(u64::MAX, |stat| stat.starttime))
-        .map(|one| one.pid)
+    servers.filter(holds).min_by_key(|process| process.stat().map_or(u64::MAX, |stat| stat.starttime))
 }
 
 fn is_named(process: &Process, programs: &[&str]) -> bool {
@@ -88,7 +92,12 @@ mod tests {
         check(&Endpoint::Unix(socket));
         for address in ["127.0.0.1:0", "0.0.0.0:0"] {
             let listener = TcpListener::bind(address).unwrap();
-            check(&Endpoint::Tcp { host: "localhost".to_owned(), port: listener.local_addr().unwrap().port() });
+            let port = listener.local_addr().unwrap().port();
+            check(&Endpoint::Tcp { host: "localhost".to_owned(), port });
+            // A name may stand for addresses of both kinds, and the server listen at one.
+            let both = ["::1", "127.0.0.1"].map(|ip| SocketAddr::new(ip.parse().unwrap(), port));
+            let found = listening_on(&both, &[&own_name()]);
+            assert_eq!(found.map(|process| process.pid as u32), Some(std::process::id()), "{address}");
         }
     }
 
@@ -99,7 +108,7 @@ mod tests {
         for (host, port) in [("127.0.0.1", closed), ("192.0.2.1", 3306)] {
             let endpoint = Endpoint::Tcp { host: host.to_owned(), port };
             assert_eq!(listening(&endpoint, &[&own_name]), None, "{endpoint}");
+            assert_eq!(is_on_this_host(&endpoint), host == "127.0.0.1", "{endpoint}");
         }
-        assert!(is_own("127.0.0.1", 1) && !is_own("192.0.2.1", 1));
     }
 }

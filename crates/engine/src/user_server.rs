@@ -40,6 +40,7 @@ pub struct UserServer {
     version: String,
     settings: BTreeMap<String, String>,
     pid: Option<u32>,
+    is_on_this_host: bool,
 }
 
 impl UserServer {
@@ -51,9 +52,16 @@ impl UserServer {
             // A login would make an empty one.
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
         }
-        let pid = server_process::listening(&url.endpoint(), engine.binaries());
-        let (version, settings) = (String::new(), BTreeMap::new());
-        let mut user_server = UserServer { engine, url, overwrite: choice.overwrite, version, settings, pid };
+        let endpoint = url.endpoint();
+        let mut user_server = UserServer {
+            engine,
+            overwrite: choice.overwrite,
+            version: String::new(),
+            settings: BTreeMap::new(),
+            pid: server_process::listening(&endpoint, engine.binaries()),
+            is_on_this_host: server_process::is_on_this_host(&endpoint),
+            url,
+        };
         let mut admin = user_server.session()?;
         user_server.version = admin.server_version().to_owned();
         // An account may lack the right to read them; then nothing is claimed about them.
@@ -131,11 +139,7 @@ impl UserServer {
 
     /// Its processes are on this host, among others that are none of dbduel's business.
     pub fn is_on_this_host(&self) -> bool {
-        match self.url.endpoint() {
-            Endpoint::Unix(_) => true,
-            Endpoint::File(_) => false,
-            Endpoint::Tcp { host, port } => server_process::is_own(&host, port),
-        }
+        self.is_on_this_host
     }
 }
 

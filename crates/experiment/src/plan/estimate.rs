@@ -44,7 +44,7 @@ pub struct Estimate {
     pub pilots: Duration,
     /// Start of each trial after the start of the run.
     pub trial_starts: Vec<Duration>,
-    /// What comes before that also when the data are loaded: the checks of host and generator, and a first start of each contender.
+    /// Before the first trial, even when the data are loaded: checks of host and generator, a first start of each contender.
     pub checks: Duration,
     /// Initialising and loading each server once; nothing of it is needed when the cache holds it.
     pub first_load: Duration,
@@ -274,14 +274,20 @@ fn checks_ms(experiment: &Experiment) -> u64 {
         .map(Dialect::name)
         .collect();
     let datasets = datasets(experiment);
-    let first_starts = managed(experiment).flat_map(|who| {
-        datasets.iter().map(move |(workload, point)| slot_of_load_ms(who, workload, point, Duration::ZERO))
-    });
-    host + protocols.len() as u64 * CEILINGS_MS + on_a_quiet_machine(first_starts.sum())
+    let first_starts = experiment.contenders.iter().flat_map(|who| datasets.iter().map(|one| empty_slot_ms(who, one)));
+    host + protocols.len() as u64 * CEILINGS_MS + first_starts.sum::<u64>()
 }
 
 fn on_a_quiet_machine(ms: u64) -> u64 {
     ms * QUIET.0 / QUIET.1
+}
+
+/// Restore, start and stop; nothing of it for a target.
+fn empty_slot_ms(contender: &Contender, (workload, point): &(&WorkloadChoice, Point)) -> u64 {
+    if is_target(contender) {
+        return 0;
+    }
+    on_a_quiet_machine(slot_of_load_ms(contender, workload, point, Duration::ZERO))
 }
 
 /// Every server initialises one data directory for all contenders that start from it, and loads every workload into a
@@ -291,12 +297,9 @@ fn first_load_ms(experiment: &Experiment) -> u64 {
     let initialise_ms =
         |who: &Contender| if is_target(who) { 0 } else { who.kind.cost().initialise_ms(&version_of(who)) };
     let load_ms = |who: &Contender| -> u64 {
-        let around = |(workload, point): &(&WorkloadChoice, Point)| {
-            if is_target(who) { 0 } else { on_a_quiet_machine(slot_of_load_ms(who, workload, point, Duration::ZERO)) }
-        };
         let load =
             |(workload, point): &(&WorkloadChoice, Point)| dataset_bytes(who, workload, point) / LOAD_BYTES_PER_MS;
-        datasets.iter().map(|one| load(one) + around(one)).sum()
+        datasets.iter().map(|one| load(one) + empty_slot_ms(who, one)).sum()
     };
     let mut loaded = BTreeSet::new();
     let apart = experiment.contenders.iter().filter(|who| loaded.insert(data_directory_of(who)));
@@ -404,6 +407,19 @@ mod tests {
         let expected_ms = load_ms + (slot_ms - load_ms + check_ms) * QUIET.0 / QUIET.1;
         assert_eq!(plan.estimate.run.as_millis() as u64, 16 * expected_ms + gaps_ms);
         assert!(plan.record.trials.iter().all(|trial| trial.gap_ms <= slot_ms / 5));
+    }
+
+    #[test]
+    fn checks_before_a_run_watch_the_host_unless_noise_is_accepted_and_start_each_contender() {
+        use super::super::tests::experiment;
+        let of = |contenders: &[&str], noisy_host| {
+            let mut experiment = experiment(contenders, &[4], 8, 1);
+            experiment.method.noisy_host = noisy_host;
+            checks_ms(&experiment)
+        };
+        let accepted = of(&["a", "b"], NoisyHost::Stamp);
+        assert_eq!(of(&["a", "b"], NoisyHost::Refuse), accepted + HOST_CHECK_MS);
+        assert!(of(&["a", "b", "c"], NoisyHost::Stamp) > accepted);
     }
 
     #[test]
