@@ -8,6 +8,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -84,6 +85,14 @@ impl Place {
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         command.env("DBDUEL_CACHE", self.path().join("cache")).env_remove("DBDUEL_WORK").env_remove("DBDUEL_STORE");
         command.env("TMPDIR", self.path().join("tmp")).env_remove("NO_COLOR");
+        // A shell starts what is in its background with interrupts ignored.
+        // SAFETY: the closure only makes a system call, which is allowed between fork and exec.
+        unsafe {
+            command.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                Ok(())
+            })
+        };
         command
     }
 
