@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use base64::Engine as _;
@@ -36,6 +36,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// Response times of one message.
 const RAW_VALUES: usize = 100_000;
 const SECOND_NS: u64 = 1_000_000_000;
+/// More than the observers of an interval take at its end.
+const LET_GO_WITHIN: Duration = Duration::from_secs(8);
 
 /// `dbduel agent`: what stands behind the word.
 pub fn agent_main(words: &[OsString], known: &Known) -> ExitCode {
@@ -112,6 +114,8 @@ struct Shared {
     window: Mutex<Option<Window>>,
     /// The load that runs is to end.
     stopped: AtomicBool,
+    /// The end of the interval has been observed.
+    is_let_go: AtomicBool,
 }
 
 fn serve(channel: Channel, hello: Hello, lost_after: Duration, known: &Known) -> Result<()> {
@@ -124,8 +128,10 @@ fn serve(channel: Channel, hello: Hello, lost_after: Duration, known: &Known) ->
         Ok(_) => bail!("the coordinator did not greet"),
         Err(broken) => bail!("the coordinator is gone: {broken}"),
     };
-    let (heard_ns, stopped) = (AtomicU64::new(monotonic_ns()), AtomicBool::new(false));
-    let shared = Arc::new(Shared { sender, heard_ns, opener: Mutex::default(), window: Mutex::default(), stopped });
+    let heard_ns = AtomicU64::new(monotonic_ns());
+    let (opener, window) = (Mutex::default(), Mutex::default());
+    let (stopped, is_let_go) = (AtomicBool::new(false), AtomicBool::new(false));
+    let shared = Arc::new(Shared { sender, heard_ns, opener, window, stopped, is_let_go });
     let (orders, inbox) = mpsc::channel();
     let receiving = Arc::clone(&shared);
     std::thread::Builder::new().name("receive".to_owned()).spawn(move || receive(from, &receiving, &orders))?;
@@ -164,7 +170,9 @@ fn receive(mut from: Box<dyn Read + Send>, shared: &Shared, orders: &mpsc::Sende
                 }
                 reached("open", start_ns);
             }
+            ToAgent::LetGo => shared.is_let_go.store(true, Ordering::Relaxed),
             ToAgent::Go { start_ns } => {
+                shared.is_let_go.store(false, Ordering::Relaxed);
                 reached("go", start_ns);
                 let _ = orders.send(ToAgent::Go { start_ns });
             }
@@ -263,13 +271,24 @@ impl Agent {
         };
         let warmed_up = load.warm_up_until_open(&mut live);
         let Measured { tally, failure } = match warmed_up {
-            Ok(()) => load.measure_open(&mut live),
+            Ok(()) => load.measure_open(&mut live, &mut || self.wait_until_let_go()),
             Err(failure) => Measured { tally: load.give_up(), failure: Some(failure) },
         };
         let window = self.shared.window.lock().unwrap_or_else(PoisonError::into_inner).take();
         raw.send(&self.shared.sender, window)?;
         let failure = failure.map(|failure| failure.to_string());
         self.send(&ToCoordinator::Tally { tally: Box::new(tally), failure })
+    }
+
+    /// The coordinator reads what the server counted before its clients go. A trial does not hang on it.
+    fn wait_until_let_go(&self) {
+        let (shared, begun) = (&self.shared, Instant::now());
+        while !shared.is_let_go.load(Ordering::Relaxed) && !shared.stopped.load(Ordering::Relaxed) {
+            if begun.elapsed() > LET_GO_WITHIN {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// None where the load is to end before it begins.

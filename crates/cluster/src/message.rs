@@ -65,9 +65,18 @@ pub enum ToAgent {
     Beat { now_ns: u64 },
     Ceiling { dialect: String, clients: u32, threads: u32, cpus: Vec<usize> },
     Prepare(Box<Task>),
-    Go { start_ns: u64 },
-    Open { start_ns: u64, end_ns: u64 },
-    Stop { reason: String },
+    Go {
+        start_ns: u64,
+    },
+    Open {
+        start_ns: u64,
+        end_ns: u64,
+    },
+    /// The interval's end has been observed: clients may go.
+    LetGo,
+    Stop {
+        reason: String,
+    },
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -279,6 +279,7 @@ impl<'t> Remote<'t> {
         let workers: Vec<usize> = self.busy.iter().copied().collect();
         self.until(window.end_ns, Live::MEASURE, window.start_ns, live)?;
         at_end();
+        workers.iter().try_for_each(|worker| self.send(*worker, &ToAgent::LetGo))?;
         let announced: Vec<Offset> = self.seen.iter().map(|seen| seen.offset).collect();
         let begun = Instant::now();
         while let Some(waited_for) = self.busy.first().copied() {

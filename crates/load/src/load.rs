@@ -434,7 +434,7 @@ impl<'a> Load<'a> {
     /// Measures one interval and waits for the last answers. Without a warm-up before it the clients
     /// start here, so that none of their transactions is outside. Without an `interval` it lasts until
     /// the transactions are done or there is an interruption. `at_end` is called at the interval's end,
-    /// before that wait: other observers of the same interval stop there.
+    /// before that wait: other observers of the same interval stop there, and clients stay connected until they have.
     pub fn measure(self, interval: Option<Duration>, live: &mut dyn FnMut(Live), at_end: &mut dyn FnMut()) -> Measured {
         let open = |timeline: &Timeline| {
             let start_ns = monotonic_ns();
@@ -445,8 +445,8 @@ impl<'a> Load<'a> {
     }
 
     /// As [`Load::measure`], of the interval that an [`Opener`] has opened.
-    pub fn measure_open(self, live: &mut dyn FnMut(Live)) -> Measured {
-        self.measure_window(&|_| (), live, &mut || ())
+    pub fn measure_open(self, live: &mut dyn FnMut(Live), at_end: &mut dyn FnMut()) -> Measured {
+        self.measure_window(&|_| (), live, at_end)
     }
 
     fn measure_window(
@@ -463,6 +463,7 @@ impl<'a> Load<'a> {
         if let Some(transactions) = self.options.transactions_each {
             self.timeline.limit_each(transactions);
         }
+        self.timeline.hold();
         open(&self.timeline);
         let Window { start_ns, end_ns } = self.timeline.window();
         self.start(start_ns);
@@ -475,6 +476,7 @@ impl<'a> Load<'a> {
         let (end_ns, silent_since_ns) = (self.timeline.window().end_ns, self.progress.at_ns);
         let (times_after, paged_in) = (self.worker_times(), Paging::now().since(&paging));
         at_end();
+        self.timeline.let_go();
         let drained = self.drain(end_ns, reported.is_err());
         let mut tally = std::mem::take(&mut self.tally);
         if let (Some(arrivals), Ok(Watched::TimeIsUp)) = (&self.arrivals, &reported) {
@@ -613,7 +615,9 @@ impl<'a> Load<'a> {
 
     /// When the last client had its last answer, once all have ended.
     fn last_answer_ns(&self) -> u64 {
-        self.deferred.as_ref().map_or(self.last_end_ns, |(backlog, _)| backlog.left_ns())
+        let left_ns = || self.deferred.as_ref().map_or(self.last_end_ns, |(backlog, _)| backlog.left_ns());
+        // One that is held leaves later.
+        self.timeline.done_ns().unwrap_or_else(left_ns)
     }
 
     /// Makes the background slots leave the rest of the queue alone; `false` where there are none,

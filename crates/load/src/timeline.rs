@@ -43,6 +43,10 @@ pub struct Timeline {
     pub unanswered: AtomicU32,
     /// A client has left of itself, before the interval's end.
     left_early: AtomicBool,
+    /// Clients stay connected behind the interval's end.
+    held: AtomicBool,
+    /// When the last client had nothing left to do; 0 while none has.
+    done_ns: AtomicU64,
 }
 
 impl Default for Timeline {
@@ -60,6 +64,8 @@ impl Default for Timeline {
             cut_off: AtomicU32::new(0),
             unanswered: AtomicU32::new(0),
             left_early: AtomicBool::new(false),
+            held: AtomicBool::new(false),
+            done_ns: AtomicU64::new(0),
         }
     }
 }
@@ -79,6 +85,32 @@ impl Timeline {
     pub fn window(&self) -> Window {
         let start_ns = self.window_start_ns.load(Ordering::Acquire);
         Window { start_ns, end_ns: self.window_end_ns.load(Ordering::Acquire) }
+    }
+
+    /// A client whose time is over stays connected until it is let go: with its connection goes what the server's
+    /// process for it counted.
+    pub fn hold(&self) {
+        self.held.store(true, Ordering::Relaxed);
+    }
+
+    pub fn let_go(&self) {
+        self.held.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether a client that has nothing left to do stays connected. Where clients end the interval, none does.
+    pub fn holds(&self) -> bool {
+        let is_timed = self.window_end_ns.load(Ordering::Relaxed) != u64::MAX && !self.is_used_up();
+        is_timed && self.held.load(Ordering::Relaxed) && !self.is_stopped()
+    }
+
+    /// A client has nothing left to do.
+    pub fn done_at(&self, now_ns: u64) {
+        self.done_ns.fetch_max(now_ns, Ordering::Relaxed);
+    }
+
+    /// When the last client had nothing left to do, however long it stayed.
+    pub fn done_ns(&self) -> Option<u64> {
+        Some(self.done_ns.load(Ordering::Relaxed)).filter(|done_ns| *done_ns > 0)
     }
 
     pub fn stop(&self) {

@@ -104,14 +104,24 @@ fn record_end<K>(client: &impl Client, slot: &Slot<K>, outcome: Outcome, attempt
     }
 }
 
+/// How often a client that stays connected checks whether it may go.
+const HELD_POLL_NS: u64 = 2_000_000;
+
 /// Behind the client's last transaction.
-async fn take_leave<K>(client: &mut impl Client, slot: &Slot<K>) -> Result<(), Fatal> {
+async fn take_leave<K: Clock>(client: &mut impl Client, slot: &Slot<K>) -> Result<(), Fatal> {
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
+    let mut now_ns = slot.clock.now_ns();
     let mut recorder = slot.recorder.borrow_mut();
     recorder.statements(&last);
     recorder.tally.add_answers(client.answers());
     drop(recorder);
+    if !slot.is_in_background() {
+        slot.timeline.done_at(now_ns);
+        while slot.timeline.holds() {
+            now_ns = slot.clock.wait_until(now_ns + HELD_POLL_NS).await;
+        }
+    }
     Ok(finished.and_then(|()| client.connection().leave())?)
 }
 

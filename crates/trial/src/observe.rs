@@ -50,7 +50,7 @@ pub static OBSERVERS: &[ObserverKind] = &[
     },
     ObserverKind {
         name: "server_processes",
-        description: "the server's processes: context switches (without those of threads that ended meanwhile), page faults, bytes and system calls, memory, threads by state",
+        description: "the server's processes: context switches (absent where threads ended that had a tenth of the CPU time), page faults, bytes and system calls, memory, threads by state",
         example: "metric ctx_voluntary_per_tx; column server_threads_running of observed.csv",
         build: || Box::<server_processes::ServerTree>::default(),
     },

@@ -64,7 +64,7 @@ pub fn tree_ns(root: u32) -> Option<u64> {
 }
 
 /// Ticks of children that ended.
-fn waited_for(stat: &Stat) -> u64 {
+pub fn waited_for(stat: &Stat) -> u64 {
     (stat.cutime.max(0) + stat.cstime.max(0)) as u64
 }
 

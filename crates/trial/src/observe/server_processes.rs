@@ -11,7 +11,7 @@ use procfs::prelude::{FromBufRead, FromRead};
 use procfs::process::{Io, Stat};
 
 use super::sample::{Sample, Source};
-use super::server_cpu::{descendants, stats};
+use super::server_cpu::{descendants, stats, waited_for};
 use super::{Observer, Readings, Subject};
 
 #[derive(Default)]
@@ -22,7 +22,16 @@ pub struct ServerTree {
 /// What all processes of the server had done until one moment.
 struct Edge {
     sample: Sample,
-    switches: BTreeMap<(i32, i32), Switches>,
+    threads: BTreeMap<(i32, i32), Thread>,
+    /// CPU time of all processes, and of those that have ended and were waited for.
+    cpu_s: f64,
+}
+
+/// What one thread had done.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Thread {
+    switches: Switches,
+    cpu_s: f64,
 }
 
 /// Context switches of one thread.
@@ -62,29 +71,40 @@ impl Edge {
         let mut sample = Sample::default();
         add_totals(&pids, &mut sample);
         let threads = pids.iter().flat_map(|pid| threads_of(*pid).into_iter().map(|thread| (*pid, thread)));
-        let switches = threads.filter_map(|(pid, thread)| {
-            let status = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok()?;
-            Some(((pid, thread), switches(&status)?))
-        });
-        Edge { switches: switches.collect(), sample }
+        let threads = threads.filter_map(|(pid, thread)| Some(((pid, thread), Thread::of(pid, thread)?))).collect();
+        let stats = pids.iter().filter_map(|pid| stat_of(format!("/proc/{pid}/stat")));
+        let ticks: u64 = stats.map(|stat| stat.utime + stat.stime + waited_for(&stat)).sum();
+        Edge { threads, sample, cpu_s: ticks as f64 / procfs::ticks_per_second() as f64 }
     }
 
-    /// Of the threads that are there at the end; what others had done until they ended is lost. None where
-    /// no thread can be seen.
+    /// Of the threads that are there at the end. None where no thread can be seen, and where others, whose switches are
+    /// lost with them, have done a part of the work that counts.
     fn switches_since(&self, before: &Edge) -> Option<Switches> {
-        let grown = self.switches.iter().map(|(thread, now)| {
-            let then = before.switches.get(thread).copied().unwrap_or_default();
-            Switches {
-                voluntary: now.voluntary.saturating_sub(then.voluntary),
-                involuntary: now.involuntary.saturating_sub(then.involuntary),
-            }
-        });
-        grown.reduce(|sum, one| Switches {
-            voluntary: sum.voluntary + one.voluntary,
-            involuntary: sum.involuntary + one.involuntary,
-        })
+        let (mut sum, mut cpu_s) = (Switches::default(), 0.0);
+        for (thread, now) in &self.threads {
+            let then = before.threads.get(thread).copied().unwrap_or_default();
+            sum.voluntary += now.switches.voluntary.saturating_sub(then.switches.voluntary);
+            sum.involuntary += now.switches.involuntary.saturating_sub(then.switches.involuntary);
+            cpu_s += now.cpu_s - then.cpu_s;
+        }
+        let all_s = self.cpu_s - before.cpu_s;
+        let is_whole = all_s - cpu_s <= ENDED_CPU_MAX * all_s + TICKS_S;
+        (!self.threads.is_empty() && is_whole).then_some(sum)
     }
 }
+
+impl Thread {
+    fn of(pid: i32, thread: i32) -> Option<Thread> {
+        let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/task/{thread}/{file}")).ok();
+        let cpu_ns: u64 = read("schedstat")?.split_ascii_whitespace().next()?.parse().ok()?;
+        Some(Thread { switches: switches(&read("status")?)?, cpu_s: cpu_ns as f64 / 1e9 })
+    }
+}
+
+/// Threads that ended may have had so much of the CPU time that was used.
+const ENDED_CPU_MAX: f64 = 0.1;
+/// Times of processes are counted in ticks.
+const TICKS_S: f64 = 0.05;
 
 fn tree(root: u32) -> Vec<i32> {
     descendants(root as i32, &stats()).into_iter().collect()
@@ -217,19 +237,18 @@ mod tests {
 
     #[test]
     fn switches_are_those_of_the_threads_that_are_left() {
-        let edge = |threads: &[(i32, u64, u64)]| Edge {
-            sample: Sample::default(),
-            switches: threads
-                .iter()
-                .map(|(thread, voluntary, involuntary)| {
-                    ((1, *thread), Switches { voluntary: *voluntary, involuntary: *involuntary })
-                })
-                .collect(),
+        let edge = |cpu_s: f64, threads: &[(i32, u64, u64, f64)]| {
+            let thread = |(thread, voluntary, involuntary, cpu_s): &(i32, u64, u64, f64)| {
+                let switches = Switches { voluntary: *voluntary, involuntary: *involuntary };
+                ((1, *thread), Thread { switches, cpu_s: *cpu_s })
+            };
+            Edge { sample: Sample::default(), threads: threads.iter().map(thread).collect(), cpu_s }
         };
-        let before = edge(&[(1, 100, 10), (2, 900, 90)]);
-        let after = edge(&[(1, 130, 12), (3, 7, 1)]);
-        assert_eq!(after.switches_since(&before), Some(Switches { voluntary: 37, involuntary: 3 }));
-        assert_eq!(edge(&[]).switches_since(&before), None);
+        let before = edge(5.0, &[(1, 100, 10, 2.0), (2, 900, 90, 1.0)]);
+        let after = |cpu_s: f64| edge(cpu_s, &[(1, 130, 12, 3.0), (3, 7, 1, 0.5)]);
+        assert_eq!(after(6.6).switches_since(&before), Some(Switches { voluntary: 37, involuntary: 3 }));
+        assert_eq!(after(7.5).switches_since(&before), None, "two fifths of the work were done by a thread that ended");
+        assert_eq!(edge(6.5, &[]).switches_since(&before), None);
     }
 
     #[test]
