@@ -369,7 +369,12 @@ impl Generated for Remote<'_> {
         self.until(announce_ns, Live::WARM_UP, start_ns, live)
     }
 
-    fn announce(&mut self, interval: Option<Duration>, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
+    fn announce(
+        &mut self,
+        interval: Option<Duration>,
+        lead: Duration,
+        live: &mut dyn FnMut(Live),
+    ) -> Result<(), Failure> {
         let Some(interval) = interval else { return Err(Failure::Start("workers need an interval".to_owned())) };
         self.read_clocks()?;
         let start_ns = self.warm_ns.max(monotonic_ns() + AHEAD.as_nanos() as u64);
@@ -377,7 +382,8 @@ impl Generated for Remote<'_> {
         if self.go_ns == 0 {
             self.go(start_ns)?;
         }
-        self.until(start_ns, Live::WARM_UP, self.go_ns, live)
+        let lead_ns = lead.min(AHEAD / 2).as_nanos() as u64;
+        self.until(start_ns - lead_ns, Live::WARM_UP, self.go_ns, live)
     }
 
     fn measure(mut self: Box<Self>, _: Option<Duration>, live: &mut dyn FnMut(Live), at_end: &mut dyn FnMut()) -> Made {

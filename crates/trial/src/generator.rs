@@ -25,8 +25,14 @@ pub trait Generator: Sync {
 pub trait Generated {
     /// As [`Load::warm_up`].
     fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure>;
-    /// Announces the measured interval to those who have to know it ahead of its time, and returns when it begins.
-    fn announce(&mut self, interval: Option<Duration>, live: &mut dyn FnMut(Live)) -> Result<(), Failure>;
+    /// Announces the measured interval to those who have to know it ahead of its time, and returns so long before it
+    /// begins: what observes it takes that time to be ready.
+    fn announce(
+        &mut self,
+        interval: Option<Duration>,
+        lead: Duration,
+        live: &mut dyn FnMut(Live),
+    ) -> Result<(), Failure>;
     /// As [`Load::measure`].
     fn measure(
         self: Box<Self>,
@@ -72,7 +78,7 @@ impl Generated for Load<'_> {
         Load::warm_up(self, warmup, live)
     }
 
-    fn announce(&mut self, _: Option<Duration>, _: &mut dyn FnMut(Live)) -> Result<(), Failure> {
+    fn announce(&mut self, _: Option<Duration>, _: Duration, _: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         Ok(())
     }
 

@@ -31,9 +31,14 @@ impl Interval {
         Interval { warmup: None, measured: Some(duration), events: None }
     }
 
-    /// Warms up, where it does, and returns when the measured part begins.
-    pub(super) fn warm_up(&self, load: &mut dyn Generated, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
+    /// Warms up, where it does, and returns when the measured part begins, or so long before it where that is known.
+    pub(super) fn warm_up(
+        &self,
+        load: &mut dyn Generated,
+        lead: Duration,
+        live: &mut dyn FnMut(Live),
+    ) -> Result<(), Failure> {
         self.warmup.map_or(Ok(()), |time| load.warm_up(time, live))?;
-        load.announce(self.measured, live)
+        load.announce(self.measured, lead, live)
     }
 }

@@ -265,10 +265,13 @@ fn measure<'a>(
         Ok((trial.generator.prepare(trial, &target, options)?, subject, isolation))
     })?;
     meet(trial, steps)?;
-    if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(load.as_mut(), live)))? {
+    if let Err(failure) = steps.take("warm_up", || Ok(trial.interval.warm_up(load.as_mut(), observers.lead(), live)))? {
         return Err(crash::explain(trial, server, failure, &load.give_up()));
     }
-    observers.begin(&subject);
+    steps.take("observe", || {
+        observers.begin(&subject);
+        Ok(())
+    })?;
     meet(trial, steps)?;
     let mut readings = Readings::default();
     let Made { measured: Measured { tally, failure }, of_workers } = steps.take("measure", || {

@@ -19,7 +19,7 @@ mod server_processes;
 mod server_samples;
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use load::Gauge;
 
@@ -106,6 +106,9 @@ pub fn throttled_periods() -> Option<f64> {
 /// Mean frequency of the CPUs.
 pub const MHZ: &str = "host_cpu_mhz";
 
+/// What the first trial of a run is taken to need, before it is known.
+const FIRST_LEAD: Duration = Duration::from_millis(20);
+
 /// Idle times shorter than this mean nothing: the kernel counts CPU time in hundredths of a second.
 const IDLE_MIN: Duration = Duration::from_millis(500);
 
@@ -172,6 +175,8 @@ pub struct Observers {
     sampler: Option<Sampler>,
     /// What the host did in the idle time before the trial.
     idle: BTreeMap<String, f64>,
+    /// How long it took to read all that there is at the beginning of the last interval.
+    took: Duration,
 }
 
 impl Default for Observers {
@@ -184,7 +189,7 @@ impl Default for Observers {
 impl Observers {
     /// These, for a trial that is profiled.
     pub fn of(all: Vec<Box<dyn Observer>>) -> Observers {
-        Observers { all, sampler: None, idle: BTreeMap::new() }
+        Observers { all, sampler: None, idle: BTreeMap::new(), took: FIRST_LEAD }
     }
 
     /// Spends the plan's idle time before a trial with watching what the host does when we do nothing.
@@ -195,10 +200,17 @@ impl Observers {
             before.and_then(|before| Some(idle_values(&Scan::take()?.since(&before, None)))).unwrap_or_default();
     }
 
+    /// How long before an interval whose time is set they should begin, so that they are ready when it does.
+    pub fn lead(&self) -> Duration {
+        self.took
+    }
+
     /// The interval begins when this returns.
     pub fn begin(&mut self, subject: &Subject) {
+        let begun = Instant::now();
         self.all.iter_mut().rev().for_each(|observer| observer.begin(subject));
         self.start_sampler(self.sources(subject));
+        self.took = begun.elapsed();
     }
 
     /// What the thread reads.

@@ -115,9 +115,11 @@ fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bo
     let (Some(tps), Some(committed)) = (trial.metrics.get("tps"), trial.metrics.get("transactions.committed")) else {
         return false;
     };
-    // The interval ends at the first reading of the clock after its time, and before its step does.
+    // The interval ends at the first reading of the clock after its time, and before its step does. One whose time was
+    // set ahead may begin while its observers still do.
     let measured_s = committed / tps;
-    let step_s = trial.steps.iter().find(|(name, _)| name == "measure").map_or(f64::INFINITY, |(_, seconds)| *seconds);
+    let step = |name: &str| trial.steps.iter().find(|(one, _)| one == name).map(|(_, seconds)| *seconds);
+    let step_s = step("measure").map_or(f64::INFINITY, |seconds| seconds + step("observe").unwrap_or(0.0));
     let least_s = trial.interval_s(&evidence.plan.method);
     if *tps > 0.0 && !(least_s * (1.0 - ROUNDING)..=step_s * (1.0 + ROUNDING)).contains(&measured_s) {
         findings.differs(format!(
