@@ -6,6 +6,7 @@
 
 mod agents;
 mod namespace;
+mod observed;
 mod slurm;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ pub struct ConformCluster {
     /// Two blocks in place of eight, and most of the failures: five minutes
     #[arg(long)]
     short: bool,
+    /// Only what goes over ssh between network namespaces
+    #[arg(long)]
+    ssh: bool,
 }
 
 const ENGINES: [&str; 2] = ["mariadb@system", "postgres@system"];
@@ -54,9 +58,12 @@ pub fn run(options: &ConformCluster, root: &Path) -> Result<()> {
     let slurm = Slurm::start(&packages, &folder.path().join("slurm"))?;
     println!("Slurm with two nodes: up after {:.1} s", begun.elapsed().as_secs_f64());
     let bench = Bench { dbduel, folder: folder.path().to_owned(), slurm };
-    let mut wrong = bench.divisions(if options.short { SHORT_BLOCKS } else { BLOCKS })?;
-    wrong.extend(bench.failures(options.short)?);
-    wrong.extend(bench.another_build().err().map(|error| format!("another build: {error:#}")));
+    let mut wrong = Vec::new();
+    if !options.ssh {
+        wrong.extend(bench.divisions(if options.short { SHORT_BLOCKS } else { BLOCKS })?);
+        wrong.extend(bench.failures(options.short)?);
+        wrong.extend(bench.another_build().err().map(|error| format!("another build: {error:#}")));
+    }
     wrong.extend(over_ssh(&bench, &packages)?);
     ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
@@ -130,6 +137,15 @@ impl Bench {
         let log = std::fs::read_to_string(self.folder.join(format!("{name}.log"))).unwrap_or_default();
         ensure!(status.success(), "dbduel run failed ({status})\n{log}");
         Ok(run.records())
+    }
+
+    /// Holds a finished run to what it recorded.
+    fn verified(&self, name: &str) -> Result<()> {
+        let runs = self.folder.join(name);
+        let run = std::fs::read_dir(&runs)?.flatten().next().context("there is no run")?.path();
+        let done = Command::new(&self.dbduel).args(["verify"]).arg(&run).stdin(Stdio::null()).output()?;
+        ensure!(done.status.success(), "dbduel verify: {}", String::from_utf8_lossy(&done.stdout));
+        Ok(())
     }
 
     /// The same duel with 1, 2 and 4 workers.
@@ -403,6 +419,7 @@ fn over_ssh(bench: &Bench, packages: &Path) -> Result<Vec<String>> {
     ensure!(!foreign.child.wait()?.success(), "a server listened at an address of another host");
     drop(run);
     wrong.extend(cut_off(bench, &space, &file("4s", space.here())).err().map(|error| format!("link down: {error:#}")));
+    wrong.extend(observed::targets(bench, &space)?);
     Ok(wrong)
 }
 

@@ -52,9 +52,13 @@ pub fn dbduel(root: &Path) -> Result<PathBuf> {
 impl Held {
     /// Starts `name` (`mariadb@system`) with these arguments of `hold` around it.
     pub fn start(dbduel: &Path, name: &str, words: &[&str]) -> Result<Held, Missing> {
+        Held::start_by(Command::new(dbduel), name, words)
+    }
+
+    /// The same by a command that ends with dbduel's name.
+    pub fn start_by(mut command: Command, name: &str, words: &[&str]) -> Result<Held, Missing> {
         let broken = |error: std::io::Error| Missing::Broken(error.into());
         let (flags, settings): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with("--"));
-        let mut command = Command::new(dbduel);
         command.args(["__engines", "hold"]).args(flags).arg(name).args(settings);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(broken)?;

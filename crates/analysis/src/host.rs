@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use record::format::{Series, Status, TrialRecord};
+use record::metric::OF_SERVER;
 
 /// What is summed up, where trials have it.
 const METRICS: [&str; 8] = [
@@ -21,7 +22,7 @@ const METRICS: [&str; 8] = [
 /// One metric over the trials of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watched {
-    pub metric: &'static str,
+    pub metric: String,
     /// Over the trials.
     pub mean: f64,
     pub worst_trial: f64,
@@ -31,14 +32,18 @@ pub struct Watched {
 }
 
 pub fn watched(trials: &[TrialRecord], seconds: &BTreeMap<u32, Series>) -> Vec<Watched> {
-    METRICS.iter().filter_map(|metric| of_metric(metric, trials, seconds)).collect()
+    let names = METRICS.iter().flat_map(|metric| {
+        let of_server = metric.starts_with("host_").then(|| format!("{OF_SERVER}{metric}"));
+        of_server.into_iter().chain([(*metric).to_owned()])
+    });
+    names.filter_map(|metric| of_metric(metric, trials, seconds)).collect()
 }
 
-fn of_metric(metric: &'static str, trials: &[TrialRecord], seconds: &BTreeMap<u32, Series>) -> Option<Watched> {
+fn of_metric(metric: String, trials: &[TrialRecord], seconds: &BTreeMap<u32, Series>) -> Option<Watched> {
     let ok = trials.iter().filter(|trial| trial.status == Status::Ok);
-    let values: Vec<f64> = ok.filter_map(|trial| trial.metrics.get(metric).copied()).collect();
+    let values: Vec<f64> = ok.filter_map(|trial| trial.metrics.get(&metric).copied()).collect();
     let in_seconds = seconds.values().filter_map(|series| {
-        let column = series.columns.iter().position(|name| name == metric)?;
+        let column = series.columns.iter().position(|name| *name == metric)?;
         series
             .rows
             .iter()
@@ -46,12 +51,13 @@ fn of_metric(metric: &'static str, trials: &[TrialRecord], seconds: &BTreeMap<u3
             .filter(|value| !value.is_nan())
             .max_by(f64::total_cmp)
     });
+    let worst_second = in_seconds.max_by(f64::total_cmp);
     Some(Watched {
-        metric,
         mean: stats::mean(&values)?,
         worst_trial: values.iter().copied().max_by(f64::total_cmp)?,
         trials: values.len(),
-        worst_second: in_seconds.max_by(f64::total_cmp),
+        worst_second,
+        metric,
     })
 }
 

@@ -506,7 +506,7 @@ pub fn conclude_with_seconds(
     let trials = &*measured(trials);
     let aligned = deferred::charged(plan, operations::aligned(plan, trials));
     let records = Index::new(plan, &aligned);
-    let priced = diagnosis::priced(aligned.clone(), &circumstances, &plan.method, run.host.cores);
+    let priced = diagnosis::priced(aligned.clone(), &circumstances, &plan.method, run.host_of_servers().cores);
     let priced = Index::new(plan, &priced);
     let inputs = TrialInputs { records: &records, priced: &priced, series };
     let workloads: Vec<WorkloadConclusions> = plan

@@ -49,13 +49,19 @@ pub const QUANTITIES: &[Quantity] = &[
     Quantity {
         of: Observed::DiskOperations,
         scale: 1.0,
-        columns: &[&["host_disk.*.reads_per_s", "host_disk.*.writes_per_s"]],
+        columns: &[
+            &["server_host_disk.*.reads_per_s", "server_host_disk.*.writes_per_s"],
+            &["host_disk.*.reads_per_s", "host_disk.*.writes_per_s"],
+        ],
         of_host: true,
     },
     Quantity {
         of: Observed::DiskBytes,
         scale: MEBIBYTES,
-        columns: &[&["host_disk.*.read_bytes_per_s", "host_disk.*.write_bytes_per_s"]],
+        columns: &[
+            &["server_host_disk.*.read_bytes_per_s", "server_host_disk.*.write_bytes_per_s"],
+            &["host_disk.*.read_bytes_per_s", "host_disk.*.write_bytes_per_s"],
+        ],
         of_host: true,
     },
     Quantity {

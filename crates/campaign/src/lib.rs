@@ -50,7 +50,7 @@ use record::format::crash::CrashKind;
 use record::format::tuning::SearchRecord;
 use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlanRecord, PlannedTrial, RunRecord, TrialRecord};
 use trial::dataset::expect_unchanged;
-use trial::observe::{Observers, foreign_cpu};
+use trial::observe::foreign_cpu;
 use trial::{Interrupted, host};
 
 /// How long the idle host is observed before the first block, and what others may take of it.
@@ -303,7 +303,7 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let entries = active_run.plan.record.entries_in_a_block();
-    let (trials, observers) = (active_run.done.clone(), Observers::default());
+    let (trials, observers) = (active_run.done.clone(), setup.observers());
     let (setup, clock) = (&setup, &clock);
     let mut bench =
         Bench { active_run, setup, run: &mut run, clock, interrupted, progress: &progress, trials, observers };
@@ -324,7 +324,7 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     };
     if reason != EndReason::Interrupted {
         let progress = &progress;
-        let (trials, observers) = (run_dir.trials()?.all(), Observers::default());
+        let (trials, observers) = (run_dir.trials()?.all(), setup.observers());
         let mut bench = Bench { active_run, setup, run: &mut run, clock, interrupted, progress, trials, observers };
         probe(&mut bench, reason, &cache)?;
     }
@@ -373,6 +373,7 @@ fn run_record(active_run: &ActiveRun, cache: &Cache) -> Result<RunRecord> {
         finished_at: None,
         ended_by: None,
         host: host::describe(cache.root()),
+        server_host: None,
         client: active_run.placement.record(),
         contenders: std::collections::BTreeMap::new(),
         checks: Vec::new(),
@@ -401,6 +402,7 @@ fn rehearse(
             Err(error) => failures.push((name, error)),
         }
     }
+    run.server_host = setup.server_host(progress)?;
     let failed = |name: &String| failures.iter().any(|(one, _)| one == name);
     let here = run.contenders.iter().filter(|(name, _)| !failed(name));
     refusals::expect_equal_answers(&active_run.experiment.baseline, here.map(|(name, facts)| (name.as_str(), facts)))?;

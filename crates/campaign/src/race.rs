@@ -25,7 +25,7 @@ use record::RunDir;
 
 use record::format::tuning::{OutRecord, SearchRecord};
 use record::format::{MetricRecord, PlannedTrial, RunRecord, TrialRecord};
-use trial::observe::{Observers, frequency_flag};
+use trial::observe::frequency_flag;
 use trial::{Interrupted, host};
 
 /// A search that is over, and the time that it took.
@@ -121,7 +121,7 @@ impl<'a> Racing<'a> {
     }
 
     fn run(mut self, setup: &Setup, clock: &Clock) -> Result<Raced> {
-        let mut executor = Executor::new(self.active_run, setup, Observers::default());
+        let mut executor = Executor::new(self.active_run, setup, setup.observers());
         let mut longest_block = Duration::ZERO;
         let mut standing = follow(&self.search, &self.metric.name, &self.trials);
         let mut by_the_clock = false;

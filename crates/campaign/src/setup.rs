@@ -23,9 +23,12 @@ use engine::{
 use experiment::plan::{self, Plan};
 use experiment::{Contender, Experiment, Method, NullLoad, Origin, Recovery, Storage, WorkloadChoice, resolve};
 use record::format::crash::CrashKind;
-use record::format::{CheckRecord, ContenderFacts, PlannedTrial, Point, Purpose, StatementPlan, point_text};
+use record::format::{
+    CheckRecord, ContenderFacts, HostRecord, PlannedTrial, Point, Purpose, StatementPlan, point_text,
+};
 use trial::dataset::Dataset;
 use trial::network_path::Way;
+use trial::observe::Observers;
 use trial::{
     Conditions, DataFolder, Environment, Generator, Interrupted, Interval, Rehearsed, RunningServer, ThisProcess,
     Trial, null_server, rehearse, target_tables,
@@ -137,6 +140,7 @@ impl<'a> Setup<'a> {
             progress.status("launch", "workers of the load");
             let who = coordinator.launch(interrupted, &|line| progress.print(line))?;
             who.lines().for_each(|line| progress.print(line));
+            coordinator.launch_observer(interrupted, &|line| progress.print(line))?;
         }
         let mut setup = Setup {
             experiment,
@@ -449,6 +453,30 @@ impl<'a> Setup<'a> {
             }
         }
         Ok(seen)
+    }
+
+    /// What watches a trial.
+    pub fn observers(&self) -> Observers {
+        Observers::with(self.coordinator.as_ref().and_then(Coordinator::observer))
+    }
+
+    /// The host of the targets, where it is observed; warns of the servers that cannot be seen there.
+    pub fn server_host(&self, progress: &Progress) -> Result<Option<HostRecord>> {
+        let mut host = None;
+        for prepared in &self.contenders {
+            let Prepared::UserServer(user_server) = &prepared.server else { continue };
+            let described = self.coordinator.as_ref().zip(user_server.elsewhere());
+            let described = described.and_then(|(coordinator, server)| coordinator.describe_host_of(server));
+            let Some((described, is_seen)) = described.transpose()? else { continue };
+            if !is_seen {
+                let name = &prepared.contender.name;
+                progress.print(&format!(
+                    "warning: the process of `{name}` cannot be seen on the observed host, so its CPU time is absent"
+                ));
+            }
+            host = Some(described);
+        }
+        Ok(host)
     }
 
     /// Ends the workers; names those that are not proven to be gone.

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{IsTerminal, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -22,11 +22,12 @@ use load::{
     ArrivalShare, ErrorPolicy, Live, Load, LoadOptions, Measured, Opener, Outcome, Share, TransactionLog, Window,
     Workload, monotonic_ns,
 };
+use trial::observe::{Observers, Readings, Subject};
 use trial::{ClientCpus, host, null_server};
 
 use crate::channel::{Channel, Sender};
 use crate::frame;
-use crate::message::{Boot, Connect, Hello, PROTOCOL, Task, ToAgent, ToCoordinator, dialect};
+use crate::message::{Boot, Connect, Hello, PROTOCOL, Task, ToAgent, ToCoordinator, WireListening, dialect};
 use crate::{process, trust};
 
 /// How often either side shows that it is there.
@@ -212,8 +213,18 @@ struct Agent {
 
 impl Agent {
     fn obey(&self) -> Result<()> {
+        let mut watch = Watch::default();
         while let Ok(order) = self.inbox.recv() {
             match order {
+                ToAgent::Describe(server) => self.send(&described(&server))?,
+                ToAgent::Watch(server) => {
+                    watch.begin(&server);
+                    self.send(&ToCoordinator::Watching)?;
+                }
+                ToAgent::Look => {
+                    let Readings { values, seconds, .. } = watch.end();
+                    self.send(&ToCoordinator::Seen { values, seconds })?;
+                }
                 ToAgent::Prepare(task) => {
                     self.shared.stopped.store(false, Ordering::Relaxed);
                     self.carry_out(&task)?;
@@ -318,6 +329,34 @@ impl Agent {
         let _ = fs::remove_dir_all(&folder);
         seen?.value(record::format::CheckRecord::STATEMENTS).context("nothing was measured")
     }
+}
+
+/// Observes a server of this host that dbduel did not start.
+#[derive(Default)]
+struct Watch {
+    observers: Observers,
+    subject: Option<Subject>,
+}
+
+impl Watch {
+    /// One that was not ended, since nobody asked what was seen, is given up.
+    fn begin(&mut self, server: &WireListening) {
+        self.end();
+        let subject = Subject { server_pid: server.pid(), among_others: true, ..Subject::default() };
+        self.observers.begin(self.subject.insert(subject));
+    }
+
+    fn end(&mut self) -> Readings {
+        self.subject.take().map_or_else(Readings::default, |subject| self.observers.end(&subject))
+    }
+}
+
+/// A server works in the folder of its data.
+fn described(server: &WireListening) -> ToCoordinator {
+    let server_pid = server.pid();
+    let data = server_pid.and_then(|pid| fs::read_link(format!("/proc/{pid}/cwd")).ok());
+    let host = Box::new(host::describe(&data.unwrap_or_else(|| PathBuf::from("/"))));
+    ToCoordinator::Host { server_pid, host }
 }
 
 fn options(

@@ -4,19 +4,23 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use driver::{Dialect, Target};
+use engine::Listening;
 use experiment::{Cluster, Experiment};
 use load::{Failure, LoadOptions, dealt, divided};
+use record::format::HostRecord;
+use trial::observe::Observer;
 use trial::{ClientCpus, Generated, Generator, Trial, null_server};
 
 use crate::fleet::{Fleet, Lost};
 use crate::message::{Task, ToAgent, ToCoordinator, Where, WireLogin, WireRate};
 use crate::remote::Remote;
+use crate::server_host::{Elsewhere, ServerHost};
 
 /// A ceiling takes a second, after a server that does nothing has started.
 const CEILING_WITHIN: Duration = Duration::from_secs(30);
@@ -31,13 +35,16 @@ pub struct Coordinator {
     ending: Mutex<Vec<JoinHandle<Vec<String>>>>,
     /// Statements a second against a server that does nothing, by worker and dialect.
     ceilings: Mutex<BTreeMap<(usize, &'static str), f64>>,
+    server_host: Option<Arc<ServerHost>>,
 }
 
 impl Coordinator {
     /// None where the experiment has no `[cluster]`.
     pub fn new(experiment: &Experiment, run: &str) -> Option<Coordinator> {
+        let cluster = experiment.cluster.clone()?;
         Some(Coordinator {
-            cluster: experiment.cluster.clone()?,
+            server_host: ServerHost::new(&cluster, run),
+            cluster,
             experiment: experiment.clone(),
             run: run.to_owned(),
             fleet: Mutex::default(),
@@ -65,10 +72,26 @@ impl Coordinator {
         Ok(fleet.insert(launched).described(&self.cluster))
     }
 
+    /// Starts the agent on the targets' host, where there is one to observe.
+    pub fn launch_observer(&self, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<()> {
+        self.server_host.as_ref().map_or(Ok(()), |host| host.launch(interrupted, print))
+    }
+
+    /// What observes targets on that host.
+    pub fn observer(&self) -> Option<Box<dyn Observer>> {
+        self.server_host.as_ref().map(|host| Box::new(Elsewhere::new(Arc::clone(host))) as Box<dyn Observer>)
+    }
+
+    /// What the targets' host is, and whether this server's process can be seen there; none where it is not observed.
+    pub fn describe_host_of(&self, server: &Listening) -> Option<Result<(HostRecord, bool)>> {
+        self.server_host.as_ref().map(|host| host.describe(server))
+    }
+
     /// Ends the agents; names those that are not proven to be gone.
     pub fn end(&self) -> Vec<String> {
         let mut orphans = self.ended();
         orphans.extend(self.fleet().take().map_or_else(Vec::new, |mut fleet| fleet.end()));
+        orphans.extend(self.server_host.as_ref().map_or_else(Vec::new, |host| host.end()));
         orphans
     }
 
@@ -201,6 +224,8 @@ impl Generator for Coordinator {
             let is_interrupted = error.is::<trial::Interrupted>();
             return Err(if is_interrupted { Failure::Interrupted } else { launching_failed(&error) });
         }
+        // Without it the trial counts all the same, and carries a flag.
+        let _ = self.launch_observer(trial.interrupted, &|_| ());
         let cpus = self.fleet().as_ref().map(|fleet| fleet.cpus(&trial.client_cpus)).unwrap_or_default();
         let tasks = self.tasks(trial, target, &options, &cpus);
         let tasks = tasks.ok_or_else(|| Failure::Start("an embedded engine has no workers".to_owned()))?;

@@ -17,6 +17,7 @@ mod launch;
 mod message;
 mod process;
 mod remote;
+mod server_host;
 pub mod simulation;
 mod trust;
 

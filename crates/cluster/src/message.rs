@@ -3,10 +3,13 @@
 //! Both ends are the same build, which the handshake checks, so these types are no promise to anybody.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use driver::{Dialect, Endpoint, Login, Secret, Target, Tls};
+use engine::Listening;
 use load::{Interarrival, OptionValue, Rate, Tally};
+use record::format::{HostRecord, Series};
 use serde::{Deserialize, Serialize};
 
 /// Both ends have the same.
@@ -59,11 +62,24 @@ pub struct Hello {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ToAgent {
-    Welcome { worker: u32 },
-    Refuse { reason: String },
-    Time { number: u32 },
-    Beat { now_ns: u64 },
-    Ceiling { dialect: String, clients: u32, threads: u32, cpus: Vec<usize> },
+    Welcome {
+        worker: u32,
+    },
+    Refuse {
+        reason: String,
+    },
+    Time {
+        number: u32,
+    },
+    Beat {
+        now_ns: u64,
+    },
+    Ceiling {
+        dialect: String,
+        clients: u32,
+        threads: u32,
+        cpus: Vec<usize>,
+    },
     Prepare(Box<Task>),
     Go {
         start_ns: u64,
@@ -74,6 +90,11 @@ pub enum ToAgent {
     },
     /// The interval's end has been observed: clients may go.
     LetGo,
+    /// What its host is, and whether the server can be seen there.
+    Describe(WireListening),
+    /// An interval begins: the server and its host are observed until it is asked what was seen.
+    Watch(WireListening),
+    Look,
     Stop {
         reason: String,
     },
@@ -120,6 +141,33 @@ pub enum ToCoordinator {
     },
     /// What it was to do was stopped before its clients ran.
     Stopped,
+    Host {
+        server_pid: Option<u32>,
+        host: Box<HostRecord>,
+    },
+    Watching,
+    /// What observers saw of the server and its host.
+    Seen {
+        values: BTreeMap<String, f64>,
+        seconds: Series,
+    },
+}
+
+/// How a server is found on its host.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WireListening {
+    pub addresses: Vec<SocketAddr>,
+    pub programs: Vec<String>,
+}
+
+impl WireListening {
+    pub fn of(listening: &Listening) -> WireListening {
+        WireListening { addresses: listening.addresses().to_vec(), programs: listening.programs().to_vec() }
+    }
+
+    pub fn pid(&self) -> Option<u32> {
+        Listening::new(self.addresses.clone(), self.programs.clone()).pid()
+    }
 }
 
 /// A worker's part of a trial's load.

@@ -93,6 +93,7 @@ fn coordinate_by(size: &Size, launcher: Box<dyn Launcher>) -> Result<Seen> {
         secret_file: None,
         listen: Some("127.0.0.1:0".to_owned()),
         server_listen: None,
+        observe_host: None,
         launch_timeout: LAUNCH_WITHIN,
         lost_after: Duration::from_secs(2),
         keep_raw: false,

@@ -115,14 +115,20 @@ impl Hold {
     fn parse(words: &[&str]) -> Result<Hold> {
         let (flags, words): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with("--"));
         let [name, settings @ ..] = words.as_slice() else { bail!("hold needs the name of a server") };
-        if let Some(unknown) = flags.iter().find(|flag| !["--fetch", "--tcp"].contains(flag)) {
+        let listen = flags.iter().find_map(|flag| flag.strip_prefix("--listen="));
+        let is_known = |flag: &&str| ["--fetch", "--tcp"].contains(flag) || flag.starts_with("--listen=");
+        if let Some(unknown) = flags.iter().find(|flag| !is_known(flag)) {
             bail!("hold knows no {unknown}");
         }
         let pairs = settings.iter().map(|setting| setting.split_once('=').context("a setting is NAME=VALUE"));
         let settings = pairs.map(|pair| pair.map(|(name, value)| (name.to_owned(), value.to_owned())));
         Ok(Hold {
             fetch: flags.contains(&"--fetch"),
-            transport: if flags.contains(&"--tcp") { Transport::Tcp } else { Transport::Socket },
+            transport: match listen {
+                Some(address) => Transport::Address(address.parse().context("no address")?),
+                None if flags.contains(&"--tcp") => Transport::Tcp,
+                None => Transport::Socket,
+            },
             resolved: resolve_name(name)?,
             settings: settings.collect::<Result<_>>()?,
         })

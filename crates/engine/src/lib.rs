@@ -76,6 +76,7 @@ pub use reserved::{Refusal, Reserved};
 pub use scratch_server::ScratchServer;
 pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Purpose, Server, StartOptions, server_environment};
+pub use server_process::Listening;
 pub use settings::{Agreement, Effective, expect_known_settings, nearest_known, parse_quantity, parse_switch};
 pub use snapshot::{
     Snapshot, apply_page_cache, copy_tree, expect_clones, find_snapshot, resident_fraction, save_snapshot,

@@ -13,29 +13,60 @@ use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process, all_processes};
 
-/// The process behind an endpoint, where it runs one of these programs; none where it cannot be seen from here.
-pub fn listening(endpoint: &Endpoint, programs: &[&str]) -> Option<u32> {
-    let process = match endpoint {
-        Endpoint::Unix(socket) => Some(listening_at(socket)?).filter(|process| is_named(process, programs)),
-        Endpoint::Tcp { host, port } => listening_on(&own_addresses(host, *port), programs),
-        Endpoint::File(_) => None,
-    };
-    process.map(|process| process.pid as u32)
+/// Where a server listens, and what its programs are called: enough to find its process on the host that it is on.
+#[derive(Debug, Clone)]
+pub struct Listening {
+    addresses: Vec<SocketAddr>,
+    programs: Vec<String>,
 }
 
-/// Whether a server's processes are on this host, apart from this one.
-pub fn is_on_this_host(endpoint: &Endpoint) -> bool {
-    match endpoint {
-        Endpoint::Unix(_) => true,
-        Endpoint::Tcp { host, port } => !own_addresses(host, *port).is_empty(),
-        Endpoint::File(_) => false,
+impl Listening {
+    pub fn new(addresses: Vec<SocketAddr>, programs: Vec<String>) -> Listening {
+        Listening { addresses, programs }
+    }
+
+    /// None of an endpoint that is no address.
+    pub(super) fn at(endpoint: &Endpoint, programs: &[&str]) -> Option<Listening> {
+        let Endpoint::Tcp { host, port } = endpoint else { return None };
+        let addresses = (host.as_str(), *port).to_socket_addrs().map_or_else(|_| Vec::new(), Iterator::collect);
+        Some(Listening { addresses, programs: programs.iter().map(|program| (*program).to_owned()).collect() })
+    }
+
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    pub fn programs(&self) -> &[String] {
+        &self.programs
+    }
+
+    /// Its process, if it is on this host and can be seen.
+    pub fn pid(&self) -> Option<u32> {
+        let programs: Vec<&str> = self.programs.iter().map(String::as_str).collect();
+        listening_on(&own(&self.addresses), &programs).map(|process| process.pid as u32)
+    }
+
+    pub fn is_on_this_host(&self) -> bool {
+        !own(&self.addresses).is_empty()
     }
 }
 
-fn own_addresses(host: &str, port: u16) -> Vec<SocketAddr> {
+/// The process behind an endpoint, where it runs one of these programs; none where it cannot be seen from here.
+pub(super) fn listening(endpoint: &Endpoint, programs: &[&str]) -> Option<u32> {
+    match endpoint {
+        Endpoint::Unix(socket) => {
+            let process = Some(listening_at(socket)?).filter(|process| is_named(process, programs));
+            process.map(|process| process.pid as u32)
+        }
+        Endpoint::Tcp { .. } => Listening::at(endpoint, programs)?.pid(),
+        Endpoint::File(_) => None,
+    }
+}
+
+fn own(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     // Only an own address can be bound.
-    let is_own = |address: &SocketAddr| UdpSocket::bind((address.ip(), 0)).is_ok();
-    (host, port).to_socket_addrs().map_or_else(|_| Vec::new(), |all| all.filter(is_own).collect())
+    let is_own = |address: &&SocketAddr| UdpSocket::bind((address.ip(), 0)).is_ok();
+    addresses.iter().filter(is_own).copied().collect()
 }
 
 fn listening_at(socket: &Path) -> Option<Process> {
@@ -108,7 +139,8 @@ mod tests {
         for (host, port) in [("127.0.0.1", closed), ("192.0.2.1", 3306)] {
             let endpoint = Endpoint::Tcp { host: host.to_owned(), port };
             assert_eq!(listening(&endpoint, &[&own_name]), None, "{endpoint}");
-            assert_eq!(is_on_this_host(&endpoint), host == "127.0.0.1", "{endpoint}");
+            let is_here = Listening::at(&endpoint, &[&own_name]).unwrap().is_on_this_host();
+            assert_eq!(is_here, host == "127.0.0.1", "{endpoint}");
         }
     }
 }

@@ -10,8 +10,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Error, Secret};
 
+use super::server_process::{self, Listening};
 use super::storage::{Storage, class_in, storage_of};
-use super::{Engine, NOT_KNOWN, server_process};
+use super::{Engine, NOT_KNOWN};
 use record::{plain_file, secrets::MASK};
 
 use crate::request::TargetChoice;
@@ -40,6 +41,8 @@ pub struct UserServer {
     version: String,
     settings: BTreeMap<String, String>,
     pid: Option<u32>,
+    /// None where it is on this host, or a file.
+    elsewhere: Option<Listening>,
     is_on_this_host: bool,
 }
 
@@ -53,13 +56,16 @@ impl UserServer {
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
         }
         let endpoint = url.endpoint();
+        let listening = Listening::at(&endpoint, engine.binaries());
+        let is_here = |listening: &Listening| listening.is_on_this_host();
         let mut user_server = UserServer {
             engine,
             overwrite: choice.overwrite,
             version: String::new(),
             settings: BTreeMap::new(),
             pid: server_process::listening(&endpoint, engine.binaries()),
-            is_on_this_host: server_process::is_on_this_host(&endpoint),
+            is_on_this_host: matches!(endpoint, Endpoint::Unix(_)) || listening.as_ref().is_some_and(is_here),
+            elsewhere: listening.filter(|listening| !is_here(listening)),
             url,
         };
         let mut admin = user_server.session()?;
@@ -140,6 +146,11 @@ impl UserServer {
     /// Its processes are on this host, among others that are none of dbduel's business.
     pub fn is_on_this_host(&self) -> bool {
         self.is_on_this_host
+    }
+
+    /// How its process is found on the other host that it is on.
+    pub fn elsewhere(&self) -> Option<&Listening> {
+        self.elsewhere.as_ref()
     }
 }
 

@@ -23,7 +23,7 @@ const WEIGHT_MAX: i128 = 1000;
 /// Agents show four times a second that they are there.
 const LEAST_LOST_AFTER: Duration = Duration::from_millis(500);
 /// Keys of the table that this version cannot honour.
-const LATER: &[&str] = &["server_host", "observe_host", "deploy"];
+const LATER: &[&str] = &["server_host", "deploy"];
 
 /// The program that starts agents and takes them down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Cluster {
     pub listen: Option<String>,
     /// The address of this host that managed servers listen on; none for loopback.
     pub server_listen: Option<Ipv4Addr>,
+    /// The host of the targets, by the name that ssh has; an agent there observes it.
+    pub observe_host: Option<String>,
     pub launch_timeout: Duration,
     pub lost_after: Duration,
     pub keep_raw: bool,
@@ -84,7 +86,15 @@ impl Cluster {
     pub fn record(&self) -> ClusterRecord {
         let is_even = self.weights.iter().all(|weight| *weight == self.weights[0]);
         let weights = if is_even { Vec::new() } else { self.weights.clone() };
-        ClusterRecord { launcher: self.launcher.word().to_owned(), workers: self.workers(), weights }
+        let observe_host = self.observe_host.clone();
+        ClusterRecord { launcher: self.launcher.word().to_owned(), workers: self.workers(), weights, observe_host }
+    }
+
+    /// The one agent on the host that is observed.
+    pub fn observer(&self) -> Option<Cluster> {
+        let hosts = vec![self.observe_host.clone()?];
+        let (launcher, weights, secret_file) = (Launcher::Ssh, vec![1], None);
+        Some(Cluster { launcher, weights, hosts, secret_file, ..self.clone() })
     }
 
     /// `4+4+4+4`: the clients of each worker.
@@ -166,6 +176,7 @@ pub fn read_cluster<'a>(reader: &mut Reader<'a>, top: &Section<'a>, defaults: Cl
         secret_file: read_secret(reader, &section),
         listen: reader.text(&section, "listen"),
         server_listen: read_server_listen(reader, &section),
+        observe_host: reader.text(&section, "observe_host"),
         launch_timeout: reader
             .duration(&section, "launch_timeout", Duration::from_secs(1))
             .unwrap_or(defaults.launch_timeout),
@@ -320,6 +331,13 @@ pub fn refuse<'a>(reader: &mut Reader<'a>, top: &Section<'a>, experiment: &Exper
             "take it out",
         );
     }
+    if cluster.observe_host.is_some() && experiment.contenders.iter().all(|one| is_managed(&one)) {
+        refuse(
+            place("cluster", "observe_host"),
+            "`observe_host` in [cluster] has no use: no contender is a target".to_owned(),
+            "take it out; what dbduel starts runs on this host, which is observed",
+        );
+    }
     if cluster.launcher == Launcher::Slurm && experiment.client_cores.is_some() {
         refuse(
             place("clients", "cores"),
@@ -344,11 +362,13 @@ pub fn plan_lines(experiment: &Experiment, binary: &Path, inside_a_step: bool) -
         Launcher::Ssh => 0..cluster.workers(),
         _ => 0..1,
     };
-    let command = |worker: u32| {
+    let command = |cluster: &Cluster, worker: u32| {
         let words = cluster.command(worker, &experiment.name, binary, inside_a_step);
-        format!("started by: {}", words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
+        words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
     };
-    numbers.iter().map(line).chain(starts.map(command)).collect()
+    let started = starts.map(|worker| format!("started by: {}", command(cluster, worker)));
+    let observed = cluster.observer().map(|observer| format!("observed by: {}", command(&observer, 0)));
+    numbers.iter().map(line).chain(started).chain(observed).collect()
 }
 
 #[cfg(test)]
@@ -372,6 +392,12 @@ mod tests {
         let lines = plan_lines(&experiment, Path::new("/opt/dbduel"), false);
         assert_eq!(lines[..2], ["2 clients = 1+1 on 2 workers", "16 clients = 8+8 on 2 workers"]);
         assert!(lines[2].starts_with("started by: ssh -T") && lines[2].contains("-F 'my config' l1"), "{}", lines[2]);
+        let observed = "[cluster]\nlauncher = \"local\"\nobserve_host = \"db1\"\n";
+        let lines = plan_lines(&read(observed).unwrap(), Path::new("/opt/dbduel"), false);
+        assert!(
+            lines[3].starts_with("observed by: ssh -T") && lines[3].ends_with("db1 '/opt/dbduel agent'"),
+            "{lines:?}"
+        );
         let slurm =
             "[cluster]\nlauncher = \"slurm\"\nworkers = 4\nweights = [2, 1, 1, 1]\nslurm = [\"--partition=load\"]\n";
         let lines = plan_lines(&read(slurm).unwrap(), Path::new("/opt/dbduel"), false);
@@ -405,6 +431,10 @@ mod tests {
         check(&format!("{local}server_listen = \"0.0.0.0\"\n"), &["the one IPv4 address"]);
         check(&format!("{local}server_listen = \"8.8.8.8\"\n"), &["public address: 8.8.8.8", "allow_public = true"]);
         check(&format!("{local}server_listen = \"10.0.0.5\"\n"), &["has no use: all contenders are targets"]);
+        let file = "contender = [{ name = \"a\", engine = \"mysql@8.0.31\" }, { name = \"b\", engine = \"mysql@5.7\" }]\n\
+            workload = \"oltp_read_write\"\nclients.transport = \"tcp\"\n[cluster]\nlauncher = \"local\"\nobserve_host = \"db1\"\n";
+        let mistakes = Experiment::parse(file, "a.toml", &known(), &Overrides::default()).unwrap_err().to_string();
+        assert!(mistakes.contains("`observe_host` in [cluster] has no use: no contender is a target"), "{mistakes}");
         check(&format!("{local}secret = \"paper\"\n"), &["`secret` in [cluster] is \"paper\"", "absolute path"]);
         check("[cluster]\nlauncher = \"ssh\"\n", &["`hosts` is missing"]);
         check("[cluster]\nlauncher = \"slurm\"\n", &["`workers` is missing"]);

@@ -283,6 +283,12 @@ pub const CLUSTER_KEYS: &[Key] = &[
         "loopback",
         "the one address of this host that managed servers listen on, for workers on other hosts",
     ),
+    key(
+        "observe_host",
+        "text such as `\"db1\"`",
+        "none",
+        "the host of the targets, by the name that your ssh has: an agent there shows what the servers and their host do",
+    ),
     key("allow_public", "true or false", "false", "`server_listen` may be a public address"),
     key("launch_timeout", "time", "", "within this time all workers must have come"),
     key("lost_after", "time", "", "a worker that is silent for so long is lost, and its trial has failed"),

@@ -465,6 +465,9 @@ pub struct RunRecord {
     /// Why it ended: `decided`, `blocks`, `budget`, `interrupted`; absent as above.
     pub ended_by: Option<String>,
     pub host: HostRecord,
+    /// That of the targets, where an agent observes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_host: Option<HostRecord>,
     pub client: ClientRecord,
     /// By contender name, as learned when its server first answered.
     pub contenders: BTreeMap<String, ContenderFacts>,
@@ -718,6 +721,11 @@ pub struct StatementPlan {
 }
 
 impl RunRecord {
+    /// The host that the servers are on, as far as that is known.
+    pub fn host_of_servers(&self) -> &HostRecord {
+        self.server_host.as_ref().unwrap_or(&self.host)
+    }
+
     /// Decisions of one kind, in their order.
     pub fn decided(&self, kind: DecisionKind) -> impl Iterator<Item = &DecisionRecord> {
         self.decisions.iter().filter(move |one| one.kind == kind)
@@ -764,6 +772,26 @@ pub struct Series {
     pub rows: Vec<Vec<f64>>,
 }
 
+impl Series {
+    /// These columns and those of another series, second by second; a second that only the other has is left out.
+    pub fn with_columns_of(self, other: Series) -> Series {
+        if self.columns.is_empty() || other.columns.is_empty() {
+            return if self.columns.is_empty() { other } else { self };
+        }
+        let more = other.columns.len() - 1;
+        let join = |mut row: Vec<f64>| {
+            let beside = other.rows.iter().find(|one| one.first() == row.first());
+            match beside {
+                Some(beside) => row.extend_from_slice(&beside[1..]),
+                None => row.extend(std::iter::repeat_n(f64::NAN, more)),
+            }
+            row
+        };
+        let rows = self.rows.into_iter().map(join).collect();
+        Series { columns: self.columns.into_iter().chain(other.columns.into_iter().skip(1)).collect(), rows }
+    }
+}
+
 /// Flag of a trial whose `deferred.csv` lacks lines.
 pub const TORN_LOG: &str = "torn-log";
 
@@ -796,5 +824,23 @@ mod tests {
         assert!(text.contains("[[0.0,null],[1.5,2.0]]"), "{text}");
         let again: Series = serde_json::from_str(&text).unwrap();
         assert!(again.rows[0][1].is_nan() && again.rows[1] == series.rows[1]);
+    }
+
+    #[test]
+    fn series_of_two_hosts_become_one_second_by_second() {
+        let series = |columns: &[&str], rows: &[&[f64]]| Series {
+            columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+            rows: rows.iter().map(|row| row.to_vec()).collect(),
+        };
+        let here = || series(&["second", "a"], &[&[0.0, 1.0], &[1.0, 2.0], &[2.0, 3.0]]);
+        let there = || series(&["second", "b", "c"], &[&[1.0, 5.0, 6.0], &[0.0, 7.0, 8.0], &[9.0, 0.0, 0.0]]);
+        let both = here().with_columns_of(there());
+        assert_eq!(both.columns, ["second", "a", "b", "c"]);
+        assert_eq!(both.rows[..2], [vec![0.0, 1.0, 7.0, 8.0], vec![1.0, 2.0, 5.0, 6.0]]);
+        assert!(
+            both.rows.len() == 3 && both.rows[2][..2] == [2.0, 3.0] && both.rows[2][2..].iter().all(|b| b.is_nan())
+        );
+        assert_eq!(here().with_columns_of(Series::default()), here());
+        assert_eq!(Series::default().with_columns_of(there()), there());
     }
 }

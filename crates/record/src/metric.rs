@@ -15,6 +15,12 @@ pub mod fairness {
     pub const BUSY_S_STDDEV: &str = "client_busy_s_stddev";
 }
 
+/// What stands before the name of a metric of the host where it is of the server's host, which `observe_host` shows.
+pub const OF_SERVER: &str = "server_";
+
+/// Flag of a trial in which the agent on the server's host did not answer.
+pub const UNOBSERVED: &str = "unobserved";
+
 /// Flags about the host, not about a contender.
 pub const HOST_FLAGS: [&str; 8] =
     ["steal", "foreign-cpu", "foreign-disk", "frequency", "swap", "oom", "throttle", "clock-step"];
@@ -113,6 +119,11 @@ pub const METRICS: &[Described] = &[
     described("read_calls_per_tx", "", "read system calls of the server per transaction"),
     described("write_calls_per_tx", "", "write system calls of the server per transaction"),
     described("*_per_tx", "", "a counter of the server per committed transaction"),
+    described(
+        "server_host_*",
+        "",
+        "of the server's own host, seen by `observe_host`: what the name without `server_` is of this one",
+    ),
     described("server_cpu_user_s", "s", "CPU time of the server's processes in user mode"),
     described("server_cpu_system_s", "s", "CPU time of the server's processes in the kernel"),
     described("server_ctx_voluntary", "", "voluntary context switches of the server"),
@@ -259,6 +270,7 @@ pub const FLAGS: &[Described] = &[
     described("uneven", "", "several workers: one has a share of the transactions far from its weight"),
     described("clock", "", "several workers: their measured intervals may lie more than 5 ms apart"),
     described("divided-queue", "", "several workers, open loop: clients are so busy that dividing them adds waiting"),
+    described(UNOBSERVED, "", "`observe_host` did not answer in this trial: what it would have shown is absent"),
     described("saturated", "", "open loop: more transactions arrived than the server completed"),
     described("starved", "", "closed loop: some clients did no work"),
     described("out-of-range", "", "response times outside of 1 µs to 1 hour"),

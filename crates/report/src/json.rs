@@ -66,6 +66,9 @@ struct Document<'a> {
     labels: &'a BTreeMap<String, String>,
     method: &'a MethodRecord,
     host: &'a HostRecord,
+    /// That of the targets, where `observe_host` shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_host: Option<&'a HostRecord>,
     client: Client<'a>,
     contenders: Vec<Contender<'a>>,
     workloads: Vec<WorkloadRecord>,
@@ -287,6 +290,7 @@ impl<'a> Document<'a> {
             labels: &run.labels,
             method: &plan.method,
             host: &run.host,
+            server_host: run.server_host.as_ref(),
             client: client(evidence),
             contenders: plan.contenders.iter().map(|contender| self::contender(contender, run, conclusions)).collect(),
             workloads: plan.workloads.iter().map(WorkloadRecord::whole).collect(),

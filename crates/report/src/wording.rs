@@ -14,6 +14,7 @@ use record::format::figures::fixed;
 use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
 use super::Evidence;
+use record::metric::OF_SERVER;
 use record::rule::{self as plan, POINTS};
 
 /// The title of the metric that verdicts come from.
@@ -375,7 +376,10 @@ pub fn duration(minutes: f64) -> String {
 }
 
 /// What observers saw, for a reader; none of what reports leave out.
-pub fn watched(metric: &str) -> Option<&'static str> {
+pub fn watched(metric: &str) -> Option<String> {
+    if let Some(of_host) = metric.strip_prefix(OF_SERVER).filter(|name| name.starts_with("host_")) {
+        return watched(of_host).map(|title| format!("{title}, on the servers' host"));
+    }
     let title = match metric {
         "host_foreign_cpu_share" => "CPU taken by other processes",
         "host_foreign_disk_share" => "disks busy for other processes",
@@ -387,7 +391,7 @@ pub fn watched(metric: &str) -> Option<&'static str> {
         "server_threads_blocked" => "threads of the server that waited for a disk",
         _ => return None,
     };
-    Some(title)
+    Some(title.to_owned())
 }
 
 /// A metric for a reader: `p95 response time (ms; open loop: from due)`.

@@ -194,11 +194,13 @@ impl RunningServer<'_> {
     /// What observers observe.
     pub fn subject(&self) -> Subject {
         match self {
-            RunningServer::Managed(server) => Subject { server_pid: server.pid(), among_others: false, monitor: None },
-            RunningServer::UserServer(user_server) => {
-                let among_others = user_server.is_on_this_host();
-                Subject { server_pid: user_server.pid(), among_others, monitor: None }
-            }
+            RunningServer::Managed(server) => Subject { server_pid: server.pid(), ..Subject::default() },
+            RunningServer::UserServer(user_server) => Subject {
+                server_pid: user_server.pid(),
+                among_others: user_server.is_on_this_host(),
+                elsewhere: user_server.elsewhere().cloned(),
+                monitor: None,
+            },
         }
     }
 

@@ -26,7 +26,7 @@ use load::Gauge;
 use self::other_processes::Scan;
 use self::sample::Source;
 use self::sampler::Sampler;
-use engine::Monitor;
+use engine::{Listening, Monitor};
 use record::format::{Series, TrialRecord};
 
 pub use other_processes::{Taken, foreign_cpu};
@@ -83,6 +83,11 @@ fn exceeds(flag: &str, value: f64) -> bool {
 /// The flags of the host that a trial's metrics raise, beside those of the trials before it in the records.
 pub fn flags_of_host(earlier: &[TrialRecord], trial: &TrialRecord) -> Vec<String> {
     host::flags(&trial.metrics).into_iter().chain(frequency_flag(earlier, trial)).collect()
+}
+
+/// The flags that values of a host raise, this one's or that of the server.
+pub fn flags_of(values: &BTreeMap<String, f64>) -> Vec<String> {
+    host::flags(values)
 }
 
 /// The one that no observer can raise alone: whether a frequency is off, the run's other trials show.
@@ -143,12 +148,14 @@ pub trait Observer: Send {
 }
 
 /// What is being measured.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Subject {
     /// The server's process; none when it lives inside dbduel, or cannot be seen.
     pub server_pid: Option<u32>,
     /// The server runs on this host, but not below dbduel: it is there between trials as well.
     pub among_others: bool,
+    /// How the server is found on the other host that it is on.
+    pub elsewhere: Option<Listening>,
     /// Where the server can be asked; none before a load, and where asking would hinder it.
     pub monitor: Option<Monitor>,
 }
@@ -165,7 +172,7 @@ pub struct Readings {
     /// Named with their unit.
     pub values: BTreeMap<String, f64>,
     pub flags: Vec<String>,
-    /// A row for each second of the interval; left by the sampling thread.
+    /// A row for each second of the interval; left by the sampling thread, and by an observer that has one elsewhere.
     pub seconds: Series,
 }
 
@@ -182,11 +189,17 @@ pub struct Observers {
 impl Default for Observers {
     /// All that are listed.
     fn default() -> Observers {
-        Observers::of(OBSERVERS.iter().map(|kind| (kind.build)()).collect())
+        Observers::with(None)
     }
 }
 
 impl Observers {
+    /// All that are listed, and one that reads nearest to the interval.
+    pub fn with(nearest: Option<Box<dyn Observer>>) -> Observers {
+        let listed = OBSERVERS.iter().map(|kind| (kind.build)());
+        Observers::of(nearest.into_iter().chain(listed).collect())
+    }
+
     /// These, for a trial that is profiled.
     pub fn of(all: Vec<Box<dyn Observer>>) -> Observers {
         Observers { all, sampler: None, idle: BTreeMap::new(), took: FIRST_LEAD }
@@ -229,7 +242,9 @@ impl Observers {
         let mut all = Readings::default();
         for seen in self.all.iter_mut().map(|observer| observer.end(subject)) {
             all.values.extend(seen.values);
-            all.flags.extend(seen.flags);
+            // Both hosts may raise the same.
+            all.flags.extend(seen.flags.into_iter().filter(|flag| !all.flags.contains(flag)).collect::<Vec<_>>());
+            all.seconds = all.seconds.with_columns_of(seen.seconds);
         }
         let idle = std::mem::take(&mut self.idle);
         // A server that runs between trials makes idle time look busy.
@@ -247,7 +262,7 @@ impl Observers {
         let Some(sampled) = self.sampler.take().map(Sampler::end) else { return };
         readings.values.extend(sampled.levels);
         readings.values.insert("observer_cpu_us_per_s".to_owned(), sampled.cpu_us_per_s);
-        readings.seconds = sampled.seconds;
+        readings.seconds = sampled.seconds.with_columns_of(std::mem::take(&mut readings.seconds));
     }
 }
 

@@ -51,6 +51,15 @@ impl Namespace {
         format!("df{}", std::process::id())
     }
 
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The address of the other side.
+    pub fn there(&self) -> &'static str {
+        THERE
+    }
+
     /// The address of this side.
     pub fn here(&self) -> &'static str {
         HERE

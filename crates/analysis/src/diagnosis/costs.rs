@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use record::format::{MethodRecord, Status, TrialRecord};
+use record::metric::OF_SERVER;
 
 use super::super::comparison::{is_bound, is_noisy};
 use super::super::{Conditions, headroom};
@@ -128,8 +129,11 @@ pub fn priced<'a>(
     Cow::Owned(trials)
 }
 
+/// What is of a host is of the server's own, where that is observed.
 fn metric(trial: &TrialRecord, name: &str) -> Option<f64> {
-    trial.metrics.get(name).copied()
+    let of_server = || trial.metrics.get(&format!("{OF_SERVER}{name}"));
+    let is_of_host = name.starts_with("host_");
+    is_of_host.then(of_server).flatten().or_else(|| trial.metrics.get(name)).copied()
 }
 
 /// Half a transaction where there was none: what nothing cost is left out, and what an outage cost is not.

@@ -21,6 +21,10 @@ pub fn cluster(args: &ClusterArgs) -> Result<u8, Failure> {
     let interrupted = AtomicBool::new(false);
     let who = coordinator.launch(&interrupted, &|line| note(line)).context("the workers cannot be started")?;
     print(&(who + "\n"))?;
+    coordinator.launch_observer(&interrupted, &|line| note(line))?;
+    if let Some(host) = experiment.cluster.as_ref().and_then(|cluster| cluster.observe_host.as_ref()) {
+        print(&format!("{host} can be observed\n"))?;
+    }
     for (worker, offset_ms, edge_ms) in coordinator.clocks()? {
         print(&format!("{worker}: clock offset {offset_ms:.3} ms, known to {edge_ms:.3} ms\n"))?;
     }

@@ -12,13 +12,17 @@ pub struct ClusterRecord {
     /// Shares of clients and rate; absent where all are equal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<u32>,
+    /// The host of the targets, by the name that ssh has, where an agent observes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observe_host: Option<String>,
 }
 
 impl ClusterRecord {
     /// `4 by slurm`, with weights where they differ.
     pub fn text(&self) -> String {
         let weights = if self.weights.is_empty() { String::new() } else { format!(", weights {:?}", self.weights) };
-        format!("{} by {}{weights}", self.workers, self.launcher)
+        let observed = self.observe_host.as_ref().map_or_else(String::new, |host| format!(", {host} observed"));
+        format!("{} by {}{weights}{observed}", self.workers, self.launcher)
     }
 }
 

@@ -15,7 +15,13 @@ impl Topic for Host {
         let not_visible = conditions::not_visible(host).map(|names| format!("Not visible here: {names}"));
         let flags =
             wording::flags(&evidence.conclusions).map(|flags| format!("Trials with flags of the host: {flags}"));
-        let mut body = vec![Block::Table(hardware::block(host, Some(evidence)))];
+        let of_servers = evidence.run.host_of_servers();
+        let mut body = vec![Block::Table(hardware::block(of_servers, Some(evidence)))];
+        if evidence.run.server_host.is_some() {
+            let own = Block::Table(hardware::block(host, None));
+            body = [Block::heading("The servers' host")].into_iter().chain(body).collect();
+            body.extend([Block::heading("The host of dbduel"), own]);
+        }
         let facts = (!facts.is_empty()).then(|| facts.join("; "));
         body.extend(Block::list(stopped(facts.into_iter().chain(flags).chain(not_visible).collect())));
         body.extend(Block::table(seen(evidence, false)).map(|table| Block::OnPage(vec![table])));
@@ -36,11 +42,11 @@ fn seen(evidence: &Evidence, with_seconds: bool) -> Table {
     let columns = [Column::name("during the trials", 0), Column::number("mean", 0), Column::number("worst trial", 0)];
     let columns = columns.into_iter().chain(second).chain([Column::number("trials", 2)]);
     let row = |seen: Watched| {
-        let title = wording::watched(seen.metric)?;
+        let title = wording::watched(&seen.metric)?;
         let is_share = seen.metric.ends_with("_share");
         let figure = |value| if is_share { wording::percent(value) } else { wording::number(value) };
         let second = with_seconds.then(|| seen.worst_second.map_or("not known".to_owned(), figure));
-        let front = [title.to_owned(), figure(seen.mean), figure(seen.worst_trial)];
+        let front = [title, figure(seen.mean), figure(seen.worst_trial)];
         Some(front.into_iter().chain(second).chain([seen.trials.to_string()]).collect::<Vec<_>>())
     };
     let rows = watched(evidence.trials.measured(), &evidence.observed).into_iter().filter_map(row);

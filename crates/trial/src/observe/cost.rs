@@ -97,7 +97,7 @@ struct Slots {
 
 impl Slots {
     fn new(watched_first: Vec<bool>) -> Slots {
-        let subject = Subject { server_pid: Some(std::process::id()), among_others: false, monitor: None };
+        let subject = Subject { server_pid: Some(std::process::id()), ..Subject::default() };
         Slots { watched_first, observers: Observers::default(), subject, slot: None, cpu_us_per_s: Vec::new() }
     }
 

@@ -78,8 +78,12 @@ fn busiest_disk(values: &BTreeMap<String, f64>) -> Option<f64> {
     busy.map(|(_, share)| *share).max_by(f64::total_cmp)
 }
 
+/// Of this host, and of the server's own where that one is observed.
 pub fn flags(values: &BTreeMap<String, f64>) -> Vec<String> {
-    let is_raised = |(metric, flag): &&(&str, &str)| values.get(*metric).is_some_and(|value| exceeds(flag, *value));
+    let is_above = |metric: &str, flag: &str| values.get(metric).is_some_and(|value| exceeds(flag, *value));
+    let is_raised = |(metric, flag): &&(&str, &str)| {
+        is_above(metric, flag) || is_above(&format!("{}{metric}", record::metric::OF_SERVER), flag)
+    };
     let mut flags: Vec<String> = FLAGGED.iter().filter(is_raised).map(|(_, flag)| (*flag).to_owned()).collect();
     flags.dedup();
     flags
@@ -124,6 +128,7 @@ mod tests {
         check("host_clock_step_s", 0.04, &[]);
         check("host_clock_step_s", 0.06, &["clock-step"]);
         check("host_iowait_share", 0.9, &[]);
+        check("server_host_steal_share", 0.011, &["steal"]);
     }
 
     #[test]
@@ -141,7 +146,7 @@ mod tests {
 
     #[test]
     fn two_edges_on_this_machine_leave_shares_that_a_host_can_have() {
-        let subject = Subject { server_pid: None, among_others: false, monitor: None };
+        let subject = Subject::default();
         let mut host = Host::default();
         host.begin(&subject);
         // Ticks of the CPUs pass at a hundred a second.

@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn our_own_tree_shows_threads_memory_and_system_calls() {
-        let subject = Subject { server_pid: Some(std::process::id()), among_others: false, monitor: None };
+        let subject = Subject { server_pid: Some(std::process::id()), ..Subject::default() };
         let mut observer = ServerTree::default();
         observer.begin(&subject);
         let mut sample = Sample::default();
@@ -264,10 +264,10 @@ mod tests {
         // Each reading of /proc is a system call that the next one counts.
         let seen = observer.end(&subject).values;
         assert!(seen["server_read_calls"] > 0.0 && seen.contains_key("server_ctx_voluntary"), "{seen:?}");
-        let no_server = Subject { server_pid: None, among_others: false, monitor: None };
+        let no_server = Subject::default();
         observer.begin(&no_server);
         assert!(observer.sources(&no_server).is_empty() && observer.end(&no_server).values.is_empty());
-        let gone = Subject { server_pid: Some(u32::MAX >> 1), among_others: false, monitor: None };
+        let gone = Subject { server_pid: Some(u32::MAX >> 1), ..Subject::default() };
         observer.begin(&gone);
         assert!(observer.end(&gone).values.is_empty(), "a process that is not there has no reading");
     }
