@@ -109,6 +109,7 @@ impl Plan {
     pub fn json(&self) -> serde_json::Value {
         let mut plan = serde_json::to_value(&self.record).expect("a plan has no key that is not a text");
         plan["expected"] = self.estimate.json();
+        plan["expected"]["headroom_check_s"] = headroom::expected(self).unwrap_or_default().as_secs_f64().into();
         plan
     }
 }

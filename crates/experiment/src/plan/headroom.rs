@@ -44,6 +44,13 @@ mod tests {
     use crate::testing::known;
 
     #[test]
+    fn the_json_of_a_plan_has_the_time_that_its_text_has() {
+        let plan = plan_of(&experiment(&["a", "b"], &[1, 16], 8, 1));
+        let seconds = plan.json()["expected"]["headroom_check_s"].as_f64().unwrap();
+        assert!(seconds > 0.0 && expected(&plan) == Some(Duration::from_secs_f64(seconds)), "{seconds}");
+    }
+
+    #[test]
     fn a_block_holds_both_sides_in_the_order_of_a_coin() {
         let point = Point::from([("clients".to_owned(), 16)]);
         let of_seed =
