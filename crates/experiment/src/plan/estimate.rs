@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{first_for_operations, first_for_points, order};
 use crate::{Contender, Experiment, Method, NoisyHost, Origin, Recovery, WorkloadChoice, quantity};
-use record::format::{PlanRecord, PlannedTrial, Point};
+use record::format::{PlanRecord, PlannedTrial, Point, Purpose};
 
 const MIB: u64 = 1 << 20;
 
@@ -167,8 +167,10 @@ fn slot_of(experiment: &Experiment, plan: &PlanRecord, trial: &PlannedTrial) -> 
     let (contender, workload) = experiment.parts_of(&trial.contender, &trial.workload);
     let slot_of = |contender: &Contender| {
         let slot = slot_ms(contender, workload, &trial.point, &experiment.method);
-        let load = load_of(workload, &trial.point, &experiment.method).as_millis() as u64;
-        let around = on_a_quiet_machine(slot - load + check_ms(contender, workload, &trial.point));
+        let whole_load = load_of(workload, &trial.point, &experiment.method).as_millis() as u64;
+        let around = on_a_quiet_machine(slot - whole_load + check_ms(contender, workload, &trial.point));
+        // A crash ends the load at a time of its own.
+        let load = if let Purpose::Crash { after_ms, .. } = trial.purpose { after_ms } else { whole_load };
         load + around + experiment.recovery.as_ref().map_or(0, recovery_ms)
     };
     let slot = slot_of(contender);
@@ -360,6 +362,7 @@ fn blocks_within(budget: Duration, trials: &[PlannedTrial], ends_ms: &[u64]) -> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::Plan;
     use super::*;
 
     #[test]
@@ -446,6 +449,30 @@ mod tests {
         };
         assert_eq!(recovery_ms(&recovery(Duration::ZERO)), 1000);
         assert_eq!(recovery_ms(&recovery(Duration::from_secs(10))), 6000);
+    }
+
+    #[test]
+    fn a_crash_ends_its_load_at_its_own_time() {
+        use super::super::tests::{experiment, plan_of};
+        let mut experiment = experiment(&["a", "b"], &[4], 8, 1);
+        let without_gaps = |plan: &Plan| {
+            let gaps_ms: u64 = plan.record.trials.iter().map(|trial| trial.gap_ms).sum();
+            plan.estimate.run.as_millis() as u64 - gaps_ms
+        };
+        let plain = plan_of(&experiment);
+        let trials = plain.record.trials.len() as u64;
+        let whole_load_ms = (experiment.method.warmup + experiment.method.duration).as_millis() as u64;
+        let crashes = crate::recovery::Crashes::Kills;
+        experiment.recovery = Some(Recovery { kills: 8, crashes, full_rate_within: Duration::ZERO, ledger_clients: 4 });
+        let plan = plan_of(&experiment);
+        let after_ms = |trial: &PlannedTrial| match trial.purpose {
+            Purpose::Crash { after_ms, .. } => after_ms,
+            _ => panic!("no crash: {trial:?}"),
+        };
+        let loads_ms: u64 = plan.record.trials.iter().map(after_ms).sum();
+        assert_eq!(plan.record.trials.len() as u64, trials);
+        let around_ms = without_gaps(&plain) - trials * whole_load_ms;
+        assert_eq!(without_gaps(&plan), loads_ms + around_ms + trials * RESTART_MS);
     }
 
     #[test]

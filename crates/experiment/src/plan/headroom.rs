@@ -45,7 +45,9 @@ mod tests {
 
     #[test]
     fn the_json_of_a_plan_has_the_time_that_its_text_has() {
-        let plan = plan_of(&experiment(&["a", "b"], &[1, 16], 8, 1));
+        let mut experiment = experiment(&["a", "b"], &[1, 16], 8, 1);
+        experiment.method.doubling = true;
+        let plan = plan_of(&experiment);
         let seconds = plan.json()["expected"]["headroom_check_s"].as_f64().unwrap();
         assert!(seconds > 0.0 && expected(&plan) == Some(Duration::from_secs_f64(seconds)), "{seconds}");
     }
