@@ -14,7 +14,6 @@ use record::format::figures::fixed;
 use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
 use super::Evidence;
-use record::metric::OF_SERVER;
 use record::rule::{self as plan, POINTS};
 
 /// The title of the metric that verdicts come from.
@@ -376,22 +375,19 @@ pub fn duration(minutes: f64) -> String {
 }
 
 /// What observers saw, for a reader; none of what reports leave out.
-pub fn watched(metric: &str) -> Option<String> {
-    if let Some(of_host) = metric.strip_prefix(OF_SERVER).filter(|name| name.starts_with("host_")) {
-        return watched(of_host).map(|title| format!("{title}, on the servers' host"));
-    }
+pub fn watched(metric: &str) -> Option<&'static str> {
     let title = match metric {
         "host_foreign_cpu_share" => "CPU taken by other processes",
         "host_foreign_disk_share" => "disks busy for other processes",
-        "host_steal_share" => "CPU taken by the hypervisor (steal)",
+        "host_steal_share" => "CPU taken by hypervisor (steal)",
         "host_iowait_share" => "CPU idle while waiting for disks",
-        "host_pressure_cpu_some_share" => "time in which something waited for a CPU",
-        "host_pressure_io_some_share" => "time in which something waited for a disk",
-        "host_pressure_memory_some_share" => "time in which something waited for memory",
-        "server_threads_blocked" => "threads of the server that waited for a disk",
+        "host_pressure_cpu_some_share" => "time with a wait for a CPU",
+        "host_pressure_io_some_share" => "time with a wait for a disk",
+        "host_pressure_memory_some_share" => "time with a wait for memory",
+        "server_threads_blocked" => "server threads waiting for disks",
         _ => return None,
     };
-    Some(title.to_owned())
+    Some(title)
 }
 
 /// A metric for a reader: `p95 response time (ms; open loop: from due)`.

@@ -1,6 +1,7 @@
 //! The host: what it is, what it did meanwhile, what it has shown before.
 
 use analysis::{Watched, watched};
+use record::metric::OF_SERVER;
 
 use super::{Topic, stopped};
 use crate::document::{Block, Column, Section, Table};
@@ -24,8 +25,10 @@ impl Topic for Host {
         }
         let facts = (!facts.is_empty()).then(|| facts.join("; "));
         body.extend(Block::list(stopped(facts.into_iter().chain(flags).chain(not_visible).collect())));
-        body.extend(Block::table(seen(evidence, false)).map(|table| Block::OnPage(vec![table])));
-        body.extend(Block::table(seen(evidence, true)).map(|table| Block::OffPage(vec![table])));
+        for of in [OF_SERVER, ""] {
+            body.extend(Block::table(seen(evidence, of, false)).map(|table| Block::OnPage(vec![table])));
+            body.extend(Block::table(seen(evidence, of, true)).map(|table| Block::OffPage(vec![table])));
+        }
         let twins = Block::list(stopped(conditions::twins(&evidence.run)));
         body.extend(twins.into_iter().flat_map(|list| [Block::heading("Earlier A/A tests on this host"), list]));
         Section::of("host", "The host", body)
@@ -36,17 +39,19 @@ impl Topic for Host {
     }
 }
 
-/// What was seen of it in the trials. The worst second is not in the records that a page carries.
-fn seen(evidence: &Evidence, with_seconds: bool) -> Table {
+/// What was seen in the trials, of the servers' own host or of this one and the servers. The worst second is not in the
+/// records that a page carries.
+fn seen(evidence: &Evidence, of: &str, with_seconds: bool) -> Table {
     let second = with_seconds.then(|| Column::number("worst second", 1));
-    let columns = [Column::name("during the trials", 0), Column::number("mean", 0), Column::number("worst trial", 0)];
+    let title = if of.is_empty() { "during the trials" } else { "on the servers' host" };
+    let columns = [Column::name(title, 0), Column::number("mean", 0), Column::number("worst trial", 0)];
     let columns = columns.into_iter().chain(second).chain([Column::number("trials", 2)]);
     let row = |seen: Watched| {
-        let title = wording::watched(&seen.metric)?;
+        let title = wording::watched(seen.metric.strip_prefix(of)?)?;
         let is_share = seen.metric.ends_with("_share");
         let figure = |value| if is_share { wording::percent(value) } else { wording::number(value) };
         let second = with_seconds.then(|| seen.worst_second.map_or("not known".to_owned(), figure));
-        let front = [title, figure(seen.mean), figure(seen.worst_trial)];
+        let front = [title.to_owned(), figure(seen.mean), figure(seen.worst_trial)];
         Some(front.into_iter().chain(second).chain([seen.trials.to_string()]).collect::<Vec<_>>())
     };
     let rows = watched(evidence.trials.measured(), &evidence.observed).into_iter().filter_map(row);
