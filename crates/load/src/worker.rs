@@ -112,10 +112,11 @@ async fn take_leave<K: Clock>(client: &mut impl Client, slot: &Slot<K>) -> Resul
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
     let mut now_ns = slot.clock.now_ns();
-    let mut recorder = slot.recorder.borrow_mut();
-    recorder.statements(&last);
-    recorder.tally.add_answers(client.answers());
-    drop(recorder);
+    {
+        let mut recorder = slot.recorder.borrow_mut();
+        recorder.statements(&last);
+        recorder.tally.add_answers(client.answers());
+    }
     if !slot.is_in_background() {
         slot.timeline.done_at(now_ns);
         while slot.timeline.holds() {
