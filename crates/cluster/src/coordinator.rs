@@ -225,7 +225,7 @@ impl Generator for Coordinator {
             return Err(if is_interrupted { Failure::Interrupted } else { launching_failed(&error) });
         }
         // Without it the trial counts all the same, and carries a flag.
-        let _ = self.launch_observer(trial.interrupted, &|_| ());
+        let _ = self.server_host.as_ref().map(|host| host.launch_again(trial.interrupted));
         let cpus = self.fleet().as_ref().map(|fleet| fleet.cpus(&trial.client_cpus)).unwrap_or_default();
         let tasks = self.tasks(trial, target, &options, &cpus);
         let tasks = tasks.ok_or_else(|| Failure::Start("an embedded engine has no workers".to_owned()))?;

@@ -20,6 +20,8 @@ use crate::message::{ToAgent, ToCoordinator, WireListening};
 
 /// It reads files of its kernel, and of the server's processes.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// A lost agent's host may be gone for good.
+const AGAIN_WITHIN: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(50);
 
 pub struct ServerHost {
@@ -46,9 +48,19 @@ impl ServerHost {
 
     /// Starts the agent, unless it is there.
     pub fn launch(&self, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<()> {
+        self.launch_within(self.cluster.launch_timeout, interrupted, print)
+    }
+
+    /// The same between trials, which do not wait long for it.
+    pub fn launch_again(&self, interrupted: &AtomicBool) -> Result<()> {
+        self.launch_within(self.cluster.launch_timeout.min(AGAIN_WITHIN), interrupted, &|_| ())
+    }
+
+    fn launch_within(&self, limit: Duration, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<()> {
         let mut fleet = self.fleet();
         if fleet.is_none() {
-            let launched = Fleet::launch(&self.cluster, &self.run, interrupted, print);
+            let cluster = Cluster { launch_timeout: limit, ..self.cluster.clone() };
+            let launched = Fleet::launch(&cluster, &self.run, interrupted, print);
             *fleet = Some(launched.with_context(|| format!("cannot observe host {}", self.name()))?);
         }
         Ok(())

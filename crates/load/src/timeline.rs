@@ -191,6 +191,28 @@ mod tests {
     }
 
     #[test]
+    fn clients_whose_time_is_up_stay_until_they_are_let_go() {
+        let timed = || {
+            let timeline = Timeline::default();
+            timeline.hold();
+            assert!(!timeline.holds(), "the interval has no end yet");
+            timeline.open_window(Window { start_ns: 100, end_ns: 200 });
+            assert!(timeline.holds());
+            timeline
+        };
+        let check = |end: fn(&Timeline)| {
+            let timeline = timed();
+            end(&timeline);
+            assert!(!timeline.holds());
+        };
+        check(Timeline::let_go);
+        check(Timeline::stop);
+        // These end the interval themselves, and nothing would let them go.
+        check(|timeline| timeline.limit(0));
+        check(Timeline::leave);
+    }
+
+    #[test]
     fn a_window_can_be_closed_early_but_never_later() {
         let timeline = Timeline::default();
         timeline.open_window(Window { start_ns: 10, end_ns: 100 });

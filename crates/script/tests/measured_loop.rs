@@ -293,11 +293,12 @@ impl Clock for CountedClock {
 
 #[test]
 fn one_reading_of_the_clock_ends_a_statement_and_begins_the_next() {
+    // One before the first, and one when the client has nothing left to do.
     for (script, readings) in [
-        ("\\set id random(1, 9)\nSELECT :id;", 1 + 20),
-        ("\\set id random(1, 9)\nSELECT :id;\n\\set b :id + 1\nSELECT :b;", 1 + 40),
+        ("\\set id random(1, 9)\nSELECT :id;", 2 + 20),
+        ("\\set id random(1, 9)\nSELECT :id;\n\\set b :id + 1\nSELECT :b;", 2 + 40),
         // What takes time behind the last statement belongs to the transaction.
-        ("SELECT 1;\n\\sleep 1 us", 1 + 40),
+        ("SELECT 1;\n\\sleep 1 us", 2 + 40),
     ] {
         let timeline = Timeline::default();
         timeline.limit(20);
