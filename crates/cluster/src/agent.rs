@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use base64::Engine as _;
+use engine::Listening;
 use experiment::Known;
 use load::{
     ArrivalShare, ErrorPolicy, Live, Load, LoadOptions, Measured, Opener, Outcome, Share, TransactionLog, Window,
@@ -27,7 +28,7 @@ use trial::{ClientCpus, host, null_server};
 
 use crate::channel::{Channel, Sender};
 use crate::frame;
-use crate::message::{Boot, Connect, Hello, PROTOCOL, Task, ToAgent, ToCoordinator, WireListening, dialect};
+use crate::message::{Boot, Connect, Hello, PROTOCOL, Task, ToAgent, ToCoordinator, dialect};
 use crate::{process, trust};
 
 /// How often either side shows that it is there.
@@ -340,7 +341,7 @@ struct Watch {
 
 impl Watch {
     /// One that was not ended, since nobody asked what was seen, is given up.
-    fn begin(&mut self, server: &WireListening) {
+    fn begin(&mut self, server: &Listening) {
         self.end();
         let subject = Subject { server_pid: server.pid(), among_others: true, ..Subject::default() };
         self.observers.begin(self.subject.insert(subject));
@@ -352,7 +353,7 @@ impl Watch {
 }
 
 /// A server works in the folder of its data.
-fn described(server: &WireListening) -> ToCoordinator {
+fn described(server: &Listening) -> ToCoordinator {
     let server_pid = server.pid();
     let data = server_pid.and_then(|pid| fs::read_link(format!("/proc/{pid}/cwd")).ok());
     let host = Box::new(host::describe(&data.unwrap_or_else(|| PathBuf::from("/"))));

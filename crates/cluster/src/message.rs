@@ -3,7 +3,6 @@
 //! Both ends are the same build, which the handshake checks, so these types are no promise to anybody.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use driver::{Dialect, Endpoint, Login, Secret, Target, Tls};
@@ -91,9 +90,9 @@ pub enum ToAgent {
     /// The interval's end has been observed: clients may go.
     LetGo,
     /// What its host is, and whether the server can be seen there.
-    Describe(WireListening),
+    Describe(Listening),
     /// An interval begins: the server and its host are observed until it is asked what was seen.
-    Watch(WireListening),
+    Watch(Listening),
     Look,
     Stop {
         reason: String,
@@ -151,23 +150,6 @@ pub enum ToCoordinator {
         values: BTreeMap<String, f64>,
         seconds: Series,
     },
-}
-
-/// How a server is found on its host.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct WireListening {
-    pub addresses: Vec<SocketAddr>,
-    pub programs: Vec<String>,
-}
-
-impl WireListening {
-    pub fn of(listening: &Listening) -> WireListening {
-        WireListening { addresses: listening.addresses().to_vec(), programs: listening.programs().to_vec() }
-    }
-
-    pub fn pid(&self) -> Option<u32> {
-        Listening::new(self.addresses.clone(), self.programs.clone()).pid()
-    }
 }
 
 /// A worker's part of a trial's load.

@@ -16,7 +16,7 @@ use record::metric::{OF_SERVER, UNOBSERVED};
 use trial::observe::{Observer, Readings, Subject};
 
 use crate::fleet::{Fleet, Lost, Received};
-use crate::message::{ToAgent, ToCoordinator, WireListening};
+use crate::message::{ToAgent, ToCoordinator};
 
 /// It reads files of its kernel, and of the server's processes.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -73,7 +73,7 @@ impl ServerHost {
 
     /// What the host is, and whether the server's process can be seen there.
     pub fn describe(&self, server: &Listening) -> Result<(HostRecord, bool)> {
-        match self.ask(&ToAgent::Describe(WireListening::of(server))) {
+        match self.ask(&ToAgent::Describe(server.clone())) {
             Some(ToCoordinator::Host { server_pid, host }) => Ok((*host, server_pid.is_some())),
             _ => Err(anyhow!("the agent on {} did not answer", self.name())),
         }
@@ -120,7 +120,7 @@ impl Elsewhere {
 impl Observer for Elsewhere {
     fn begin(&mut self, subject: &Subject) {
         let Some(server) = &subject.elsewhere else { return };
-        let answer = self.host.ask(&ToAgent::Watch(WireListening::of(server)));
+        let answer = self.host.ask(&ToAgent::Watch(server.clone()));
         self.is_watching = matches!(answer, Some(ToCoordinator::Watching));
     }
 

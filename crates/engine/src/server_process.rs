@@ -12,32 +12,21 @@ use driver::Endpoint;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::{FDTarget, Process, all_processes};
+use serde::{Deserialize, Serialize};
 
 /// Where a server listens, and what its programs are called: enough to find its process on the host that it is on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Listening {
     addresses: Vec<SocketAddr>,
     programs: Vec<String>,
 }
 
 impl Listening {
-    pub fn new(addresses: Vec<SocketAddr>, programs: Vec<String>) -> Listening {
-        Listening { addresses, programs }
-    }
-
     /// None of an endpoint that is no address.
     pub(super) fn at(endpoint: &Endpoint, programs: &[&str]) -> Option<Listening> {
         let Endpoint::Tcp { host, port } = endpoint else { return None };
         let addresses = (host.as_str(), *port).to_socket_addrs().map_or_else(|_| Vec::new(), Iterator::collect);
         Some(Listening { addresses, programs: programs.iter().map(|program| (*program).to_owned()).collect() })
-    }
-
-    pub fn addresses(&self) -> &[SocketAddr] {
-        &self.addresses
-    }
-
-    pub fn programs(&self) -> &[String] {
-        &self.programs
     }
 
     /// Its process, if it is on this host and can be seen.
