@@ -2,7 +2,7 @@
 //!
 //! Widths are shares of a profile's samples, so that profiles of different lengths compare.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Deeper frames are left out: they are too narrow to read.
 const DEPTH_MAX: usize = 60;
@@ -89,19 +89,8 @@ fn lay_out(name: &str, node: &Node, depth: usize, from: f64, is_difference: bool
     }
 }
 
-/// Functions by the share of samples in which they, and not what they call, were at work: own and other, those
-/// first that differ most.
-pub fn differing(own: &BTreeMap<String, u64>, other: &BTreeMap<String, u64>) -> Vec<(String, f64, f64)> {
-    let [own, other] = [leaves(own), leaves(other)];
-    let names: BTreeSet<&&str> = own.keys().chain(other.keys()).collect();
-    let share = |of: &BTreeMap<&str, f64>, name: &str| of.get(name).copied().unwrap_or_default();
-    let mut all: Vec<(String, f64, f64)> =
-        names.into_iter().map(|name| ((*name).to_owned(), share(&own, name), share(&other, name))).collect();
-    all.sort_by(|one, next| (next.1 - next.2).abs().total_cmp(&(one.1 - one.2).abs()));
-    all
-}
-
-fn leaves(stacks: &BTreeMap<String, u64>) -> BTreeMap<&str, f64> {
+/// Functions by the share of samples in which they, and not what they call, were at work.
+pub fn leaves(stacks: &BTreeMap<String, u64>) -> BTreeMap<&str, f64> {
     let all: u64 = stacks.values().sum();
     let mut shares = BTreeMap::new();
     for (stack, samples) in stacks {
@@ -156,10 +145,7 @@ mod tests {
         assert_eq!(of("a"), Some((0.75, Some(0.25))));
         assert_eq!(of("b"), Some((0.25, Some(0.25))));
         assert_eq!(of("gone"), None);
-        let all = differing(&own, &other);
-        assert_eq!(all[0].0, "a");
-        assert_eq!(all[1], ("gone".to_owned(), 0.0, 0.5));
-        assert_eq!(all.len(), 3);
+        assert_eq!(leaves(&other), [("a", 0.25), ("b", 0.25), ("gone", 0.5)].into());
     }
 
     #[test]

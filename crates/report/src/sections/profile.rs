@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::flame_graph::{Frame, differing, frames};
-use record::format::{DiagnosticRecord, PlanRecord, ProfileRecord, WaitsUnit, point_text};
+use analysis::flame_graph::{Frame, frames, leaves};
+use record::format::{DiagnosticRecord, PlanRecord, ProfileRecord, WaitsRecord, WaitsUnit, point_text};
 
 use super::Topic;
 use crate::Evidence;
@@ -14,8 +14,8 @@ use crate::render::html::escape;
 use crate::render::text::shortened;
 use crate::wording;
 
-/// Rows of a table, those first that differ most.
-const ROWS: usize = 5;
+/// Rows of a table.
+const ROWS: usize = 8;
 /// Below it nobody waited.
 const WAIT_MIN: f64 = 0.0005;
 const WIDTH: f64 = 1200.0;
@@ -44,102 +44,128 @@ impl Topic for Profile {
                 .into_iter()
                 .map(|one| Block::Drawing { title: one.title.into(), svg: one.svg }),
         );
-        body.extend(Block::list(not_visible(plan, profiles)));
+        body.extend(Block::list(not_visible(profiles)));
         Section::of("profile", "Profile", body)
     }
 }
 
-/// A table of both sides.
+/// A table of what contenders show side by side.
 struct Beside {
     title: String,
     heading: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// What each candidate shows beside the baseline, and what is not visible here.
+/// Of each workload: where clients waited, a table for each unit that a server has, and where the CPU was.
 fn tables(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<Beside> {
-    pairs(plan, profiles)
-        .flat_map(|(baseline, candidate)| [waits(baseline, candidate), functions(baseline, candidate)])
-        .flatten()
-        .collect()
+    let of_workload = |label: &str| {
+        let of_one = in_order(plan, profiles).into_iter().filter(|record| record.workload == label);
+        let records: Vec<&DiagnosticRecord> = of_one.collect();
+        let units = [WaitsUnit::Share, WaitsUnit::MsPerTransaction];
+        units.into_iter().filter_map(|unit| waits(unit, &records)).chain(functions(&records)).collect::<Vec<_>>()
+    };
+    plan.workloads.iter().flat_map(|workload| of_workload(&workload.label)).collect()
+}
+
+/// As the plan has workloads and contenders; they were profiled in random order.
+fn in_order<'a>(plan: &PlanRecord, profiles: &'a [DiagnosticRecord]) -> Vec<&'a DiagnosticRecord> {
+    let place = |record: &&DiagnosticRecord| {
+        let workload = plan.workloads.iter().position(|one| one.label == record.workload);
+        (workload, plan.contenders.iter().position(|one| one.name == record.contender))
+    };
+    let mut records: Vec<&DiagnosticRecord> = profiles.iter().collect();
+    records.sort_by_key(place);
+    records
 }
 
 /// What does not stand in the tables, each with its reason.
-fn not_visible(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<String> {
-    let differ = |(one, other): &(&DiagnosticRecord, &DiagnosticRecord)| {
-        one.waits.as_ref().zip(other.waits.as_ref()).is_some_and(|(one, other)| one.unit != other.unit)
-    };
-    let apart = pairs(plan, profiles).filter(differ).map(|(one, other)| {
-        format!(
-            "`{}` and `{}`, {}: their waits have different units; each stands in the JSON report",
-            one.contender, other.contender, one.workload
-        )
-    });
+fn not_visible(profiles: &[DiagnosticRecord]) -> Vec<String> {
     let of_record = |record: &DiagnosticRecord| -> Vec<String> {
         let line = |(what, why): (&String, &String)| {
             format!("`{}`, {}: {what} not visible here: {why}", record.contender, record.workload)
         };
         record.not_visible.iter().map(line).collect()
     };
-    profiles.iter().flat_map(of_record).chain(apart).collect()
+    profiles.iter().flat_map(of_record).collect()
 }
 
-/// Of each workload: the baseline's trial and a candidate's.
-fn pairs<'a>(
-    plan: &'a PlanRecord,
-    profiles: &'a [DiagnosticRecord],
-) -> impl Iterator<Item = (&'a DiagnosticRecord, &'a DiagnosticRecord)> {
-    let candidates = profiles.iter().filter(|record| record.contender != plan.baseline);
-    candidates.filter_map(|candidate| {
-        let is_baseline =
-            |record: &&DiagnosticRecord| record.workload == candidate.workload && record.contender == plan.baseline;
-        Some((profiles.iter().find(is_baseline)?, candidate))
-    })
-}
-
-fn waits(baseline: &DiagnosticRecord, candidate: &DiagnosticRecord) -> Option<Beside> {
-    let (one, other) = (baseline.waits.as_ref()?, candidate.waits.as_ref()?);
-    if one.unit != other.unit {
-        return None;
-    }
-    let value = |events: &BTreeMap<String, f64>, event: &str| events.get(event).copied().unwrap_or(0.0);
-    let names: BTreeSet<&String> = one.events.keys().chain(other.events.keys()).collect();
-    let mut rows: Vec<(&String, f64, f64)> =
-        names.into_iter().map(|name| (name, value(&one.events, name), value(&other.events, name))).collect();
-    rows.retain(|row| row.1.max(row.2) >= WAIT_MIN);
-    rows.sort_by(|one, next| next.1.max(next.2).total_cmp(&one.1.max(one.2)));
-    let (title, figure): (String, fn(f64) -> String) = match one.unit {
+/// Those of the contenders whose servers have this unit, for the events with the largest values.
+fn waits(unit: WaitsUnit, records: &[&DiagnosticRecord]) -> Option<Beside> {
+    let of_unit = |record: &&DiagnosticRecord| record.waits.as_ref().is_some_and(|waits| waits.unit == unit);
+    let records: Vec<&DiagnosticRecord> = records.iter().copied().filter(of_unit).collect();
+    let waits: Vec<&WaitsRecord> = records.iter().filter_map(|record| record.waits.as_ref()).collect();
+    let (title, figure): (String, fn(f64) -> String) = match unit {
         WaitsUnit::Share => {
-            let [one, other] = [one.samples, other.samples].map(Option::unwrap_or_default);
-            (format!("where active sessions were, share of {one} and {other} samples"), wording::percent)
+            let samples = waits.iter().map(|waits| waits.samples.unwrap_or_default());
+            (format!("where active sessions were, share of {} samples", counts(samples)), wording::percent)
         }
         WaitsUnit::MsPerTransaction => {
             ("what was waited for, ms of all sessions per transaction".to_owned(), wording::number)
         }
     };
-    let rows = rows.into_iter().take(ROWS).map(|(name, one, other)| vec![name.clone(), figure(one), figure(other)]);
-    Some(beside(&title, "event", baseline, candidate, rows.collect()))
+    let value = |name: &str| waits.iter().map(|waits| waits.events.get(name).copied().unwrap_or(0.0)).collect();
+    let names: BTreeSet<&str> = waits.iter().flat_map(|waits| waits.events.keys().map(String::as_str)).collect();
+    let mut rows: Vec<(&str, Vec<f64>)> = names.into_iter().map(|name| (name, value(name))).collect();
+    let most = |row: &(&str, Vec<f64>)| row.1.iter().copied().fold(0.0, f64::max);
+    rows.retain(|row| most(row) >= WAIT_MIN);
+    rows.sort_by(|one, next| most(next).total_cmp(&most(one)));
+    beside(&title, "event", &records, rows, figure)
 }
 
-fn functions(baseline: &DiagnosticRecord, candidate: &DiagnosticRecord) -> Option<Beside> {
-    let (one, other) = (baseline.profile.as_ref()?, candidate.profile.as_ref()?);
-    let differing = differing(&other.stacks, &one.stacks).into_iter().take(ROWS);
-    let row = |(name, own, other)| vec![name, wording::percent(other), wording::percent(own)];
-    let [samples, other_samples] = [one, other].map(|profile| profile.stacks.values().sum::<u64>());
-    let title =
-        format!("where the server's CPU was, share of {samples} and {other_samples} samples, what differs most");
-    Some(beside(&title, "function", baseline, candidate, differing.map(row).collect()))
+/// The functions whose shares lie furthest apart; there are none of one contender alone.
+fn functions(records: &[&DiagnosticRecord]) -> Option<Beside> {
+    let records: Vec<&DiagnosticRecord> = records.iter().copied().filter(|record| record.profile.is_some()).collect();
+    let stacks: Vec<&BTreeMap<String, u64>> =
+        records.iter().filter_map(|record| Some(&record.profile.as_ref()?.stacks)).collect();
+    let shares: Vec<BTreeMap<&str, f64>> = stacks.iter().map(|stacks| leaves(stacks)).collect();
+    let value = |name: &str| shares.iter().map(|shares| shares.get(name).copied().unwrap_or(0.0)).collect();
+    let names: BTreeSet<&str> = shares.iter().flat_map(|shares| shares.keys().copied()).collect();
+    let mut rows: Vec<(&str, Vec<f64>)> = names.into_iter().map(|name| (name, value(name))).collect();
+    let apart = |row: &(&str, Vec<f64>)| {
+        let ends = row.1.iter().fold((1.0f64, 0.0f64), |(least, most), share| (least.min(*share), most.max(*share)));
+        ends.1 - ends.0
+    };
+    rows.sort_by(|one, next| apart(next).total_cmp(&apart(one)));
+    let samples = counts(stacks.iter().map(|stacks| stacks.values().sum()));
+    let title = format!("where the server's CPU was, share of {samples} samples, what differs most");
+    beside(&title, "function", &records, rows, wording::percent).filter(|_| records.len() > 1)
 }
 
+/// `221, 209 and 191`.
+fn counts(samples: impl Iterator<Item = u64>) -> String {
+    wording::joined(samples.map(wording::integer).collect())
+}
+
+/// None where no contender has anything of it.
 fn beside(
     title: &str,
     what: &str,
-    baseline: &DiagnosticRecord,
-    candidate: &DiagnosticRecord,
-    rows: Vec<Vec<String>>,
-) -> Beside {
-    let title = format!("{}, {}: {title}", candidate.workload, point_text(&candidate.point));
-    Beside { title, heading: vec![what.to_owned(), baseline.contender.clone(), candidate.contender.clone()], rows }
+    records: &[&DiagnosticRecord],
+    rows: Vec<(&str, Vec<f64>)>,
+    figure: fn(f64) -> String,
+) -> Option<Beside> {
+    let first = records.first()?;
+    let title = format!("{}, {}: {title}", first.workload, point_text(&first.point));
+    let names = records.iter().map(|record| record.contender.clone());
+    let row = |(name, values): (&str, Vec<f64>)| {
+        [name.to_owned()].into_iter().chain(values.into_iter().map(figure)).collect::<Vec<_>>()
+    };
+    Some(Beside {
+        title,
+        heading: [what.to_owned()].into_iter().chain(names).collect(),
+        rows: rows.into_iter().take(ROWS).map(row).collect(),
+    })
+}
+
+/// Of each workload: the baseline's trial and a candidate's.
+fn pairs<'a>(plan: &PlanRecord, records: &[&'a DiagnosticRecord]) -> Vec<(&'a DiagnosticRecord, &'a DiagnosticRecord)> {
+    let candidates = records.iter().filter(|record| record.contender != plan.baseline);
+    let pair = |candidate: &&'a DiagnosticRecord| {
+        let is_baseline =
+            |record: &&&DiagnosticRecord| record.workload == candidate.workload && record.contender == plan.baseline;
+        Some((*records.iter().find(is_baseline)?, *candidate))
+    };
+    candidates.filter_map(pair).collect()
 }
 
 /// A flame graph.
@@ -154,13 +180,13 @@ pub struct Drawing {
 
 /// One for each profile, and one of each candidate against the baseline.
 pub fn flame_graphs(plan: &PlanRecord, profiles: &[DiagnosticRecord]) -> Vec<Drawing> {
-    let mut drawings = Vec::new();
-    for record in profiles {
+    let (mut drawings, records) = (Vec::new(), in_order(plan, profiles));
+    for record in &records {
         let Some(profile) = &record.profile else { continue };
         let title = format!("`{}`, {}: {}", record.contender, record.workload, sampled(profile));
         drawings.push(drawing(record.trial, "flame.svg", title, &frames(&profile.stacks, None)));
     }
-    for (baseline, candidate) in pairs(plan, profiles) {
+    for (baseline, candidate) in pairs(plan, &records) {
         let (Some(one), Some(other)) = (&baseline.profile, &candidate.profile) else { continue };
         let title = format!(
             "`{}` against `{}`, {}: red where a share grew, blue where it fell; what only `{}` did has no place",
@@ -281,7 +307,7 @@ pub mod tests {
     fn a_drawing_is_inert_and_escapes_what_a_binary_calls_its_functions() {
         let drawings = flame_graphs(&plan(), &profiled());
         let names: Vec<(u32, &str)> = drawings.iter().map(|drawing| (drawing.trial, drawing.file)).collect();
-        assert_eq!(names, [(90, "flame.svg"), (91, "flame.svg"), (90, "flame-difference.svg")]);
+        assert_eq!(names, [(91, "flame.svg"), (90, "flame.svg"), (90, "flame-difference.svg")]);
         for Drawing { file: name, svg, .. } in &drawings {
             assert!(svg.contains("a&lt;b&gt;") && !svg.contains("a<b>"), "{name}");
             assert!(!svg.contains("<script") && !svg.contains("href") && !svg.contains("url("), "{name}");
@@ -295,13 +321,23 @@ pub mod tests {
         profiles[0].profile = None;
         profiles[0].not_visible = [("profile".to_owned(), "perf is not installed here".to_owned())].into();
         assert_eq!((tables(&plan, &profiles).len(), flame_graphs(&plan, &profiles).len()), (1, 1));
-        let said = not_visible(&plan, &profiles);
+        let said = not_visible(&profiles);
         assert!(
             said.len() == 1 && said[0].ends_with("profile not visible here: perf is not installed here"),
             "{said:?}"
         );
+    }
+
+    #[test]
+    fn waits_of_different_units_have_tables_of_their_own() {
+        let mut profiles = profiled();
         profiles[1].waits.as_mut().unwrap().unit = WaitsUnit::MsPerTransaction;
-        assert!(tables(&plan, &profiles).is_empty(), "seconds and shares do not compare");
-        assert!(not_visible(&plan, &profiles)[1].contains("different units"), "{:?}", not_visible(&plan, &profiles));
+        let tables = tables(&plan(), &profiles);
+        let headings: Vec<&[String]> = tables.iter().map(|table| table.heading.as_slice()).collect();
+        assert_eq!(
+            headings,
+            [vec!["event", CANDIDATE], vec!["event", BASELINE], vec!["function", BASELINE, CANDIDATE]]
+        );
+        assert_eq!(tables[1].rows[0], ["running", "0.970"]);
     }
 }
