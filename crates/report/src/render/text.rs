@@ -47,7 +47,7 @@ pub fn full(document: &Document, layout: Layout) -> String {
 
 /// The first screen, with fewer rows, caveats and notes where it is too long.
 pub fn brief(document: &Document, layout: Layout) -> String {
-    const LIMITS: [(usize, usize, usize); 11] = [
+    const LIMITS: [(usize, usize, usize); 12] = [
         (12, 3, 2),
         (12, 3, 1),
         (12, 2, 1),
@@ -55,6 +55,7 @@ pub fn brief(document: &Document, layout: Layout) -> String {
         (8, 1, 1),
         (6, 1, 1),
         (4, 1, 1),
+        (4, 1, 0),
         (2, 1, 1),
         (2, 1, 0),
         (4, 0, 0),
@@ -164,8 +165,10 @@ fn list(items: &[Text], layout: Layout) -> Vec<String> {
         lines
     };
     let left = items.len().saturating_sub(layout.items);
-    let and = if layout.items == 0 { "" } else { "and " };
-    let more = (left > 0).then(|| format!("    {and}{left} more (--full)"));
+    let more = (left > 0).then(|| match layout.items {
+        0 => format!("    {left} in the full report (--full)"),
+        _ => format!("    and {left} more (--full)"),
+    });
     items.iter().take(layout.items).flat_map(item).chain(more).collect()
 }
 
@@ -385,7 +388,7 @@ impl<'a> Grid<'a> {
 
     fn is_all_below(&self, column: usize) -> bool {
         let mut texts = self.rows.iter().map(|row| &row.cells[column]).filter(|text| !text.is_empty()).peekable();
-        self.widest(column) > PROSE_MIN && texts.peek().is_some() && texts.all(|text| self.is_below(column, text))
+        texts.peek().is_some() && texts.all(|text| self.is_below(column, text))
     }
 
     fn is_prose(&self, column: usize) -> bool {
@@ -408,7 +411,7 @@ impl<'a> Grid<'a> {
         last > 0
     }
 
-    /// Names of contenders over numbers: over several lines as long as that shows all of them.
+    /// Names of contenders over numbers and settings: over several lines as long as that shows all of them.
     fn shorten_headings(&mut self, width: usize) {
         for whole in [true, false] {
             while self.width() > width {
@@ -433,10 +436,10 @@ impl<'a> Grid<'a> {
         }
     }
 
-    /// The name of a contender in a heading takes more room than the numbers below it.
+    /// The name of a contender in a heading takes more room than the numbers or settings below it.
     fn is_long(&self, column: usize) -> bool {
         let cells = self.rows.iter().filter_map(|line| line.cells.get(column));
-        self.table.columns[column].kind == ColumnKind::Number
+        self.table.columns[column].kind != ColumnKind::Name
             && self.widths[column] > cells.map(|text| letters(text)).max().unwrap_or(0)
     }
 
@@ -461,8 +464,8 @@ impl<'a> Grid<'a> {
     /// The last line of each heading stands on the numbers.
     fn headings(&self) -> Vec<String> {
         let cut = |column: usize| match self.table.columns[column].kind {
-            ColumnKind::Number => heading_lines(&self.heading[column], self.widths[column]),
-            _ => vec![self.heading[column].clone()],
+            ColumnKind::Name => vec![self.heading[column].clone()],
+            _ => heading_lines(&self.heading[column], self.widths[column]),
         };
         let headings: Vec<Vec<String>> = (0..self.heading.len()).map(cut).collect();
         let tallest = self.shown.iter().map(|column| headings[*column].len()).max().unwrap_or(0);
@@ -594,6 +597,26 @@ mod tests {
         assert_eq!(self::table(&table, Layout::new(48, false))[..2], expected.map(str::to_owned));
         for width in [60, 80, 120] {
             assert!(!self::table(&table, Layout::new(width, false)).concat().contains('…'));
+        }
+    }
+
+    #[test]
+    fn every_contender_has_its_heading_over_settings_or_its_name_before_them() {
+        let names = ["9.6, defaults", "17, defaults", "shared_buffers 512MB", "larger WAL", "asynchronous commit"];
+        let columns = [Column::name("setting", 0)].into_iter().chain(names.map(|name| Column::prose(name, 0)));
+        let row = ["checkpoint_timeout", "not set", "not set", "not set", "30min", "30min"].map(str::to_owned);
+        let table = Table::new(columns.collect::<Vec<_>>()).with_rows([row]);
+        let at = |width| self::table(&table, Layout::new(width, false));
+        assert_eq!(at(200).len(), 2, "{:#?}", at(200));
+        for width in [80, 100] {
+            assert!(!at(width).concat().contains(['…', ':']), "{:#?}", at(width));
+        }
+        for width in [40, 60] {
+            let lines = at(width);
+            assert!(lines.iter().all(|line| letters(line) <= width), "{width}: {lines:#?}");
+            let values = lines.iter().map(|line| line.matches("not set").count() + line.matches("30min").count());
+            assert_eq!(values.sum::<usize>(), 5, "{width}: {lines:#?}");
+            assert!(lines.concat().contains("17, defaults: not set"), "{width}: {lines:#?}");
         }
     }
 
