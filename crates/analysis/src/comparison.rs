@@ -29,7 +29,7 @@ const FAILED_SHARE_MAX: f64 = 0.1;
 const FLAGGED_SHARE_MAX: f64 = 0.25;
 
 /// Shorter trials contain the first moments after a start.
-const QUICK_BELOW_S: f64 = 30.0;
+pub const QUICK_BELOW_S: f64 = 30.0;
 
 /// Blocks without a flag that a second opinion needs.
 const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;

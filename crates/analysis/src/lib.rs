@@ -45,7 +45,7 @@ use serde::Serialize;
 use stats::{Basis, MedianInterval};
 
 use comparison::Scope;
-pub use comparison::{HOST_FLAGS, less_is_better};
+pub use comparison::{HOST_FLAGS, QUICK_BELOW_S, less_is_better};
 pub use deferred::WorkLeft;
 pub use diagnosis::{
     Cause, CauseKind, CauseTest, Change, Cost, Diagnosis, GapChange, Measure, Observed, Ratio, Side, TestOutcome,

@@ -57,11 +57,24 @@ pub fn block(host: &HostRecord, evidence: Option<&Evidence>) -> Table {
     Table::new([Column::name("hardware and system", 0), Column::prose("value", 0)]).with_rows(rows.map(cells))
 }
 
-/// Version, architecture and compiler of each contender's server.
-fn servers(evidence: &Evidence) -> impl Iterator<Item = (String, String)> {
-    let facts = |name: &String| evidence.run.contenders.get(name);
-    let names = evidence.plan.contenders.iter().map(|contender| &contender.name);
-    names.filter_map(move |name| Some((format!("server {name}"), server(facts(name)?))))
+/// Version, architecture and compiler of each server; contenders that differ in their settings alone share a row.
+fn servers(evidence: &Evidence) -> Vec<(String, String)> {
+    let mut shared: Vec<(String, Vec<&str>)> = Vec::new();
+    for contender in &evidence.plan.contenders {
+        let Some(server) = evidence.run.contenders.get(&contender.name).map(server) else { continue };
+        match shared.iter_mut().find(|(known, _)| *known == server) {
+            Some((_, names)) => names.push(&contender.name),
+            None => shared.push((server, vec![&contender.name])),
+        }
+    }
+    shared.into_iter().map(|(server, names)| (row_name(&names), server)).collect()
+}
+
+fn row_name(contenders: &[&str]) -> String {
+    match contenders {
+        [first, _, ..] => format!("server {first} and {} more", contenders.len() - 1),
+        alone => format!("server {}", alone.concat()),
+    }
 }
 
 fn server(facts: &ContenderFacts) -> String {
@@ -111,6 +124,12 @@ mod tests {
         let host = HostRecord { facts: Default::default(), ..host() };
         let written = write(&host, "markdown", 80).unwrap();
         assert!(!written.contains("caches") && written.contains("| memory | 8.0 GiB |"), "{written}");
+    }
+
+    #[test]
+    fn contenders_of_one_build_share_a_row() {
+        assert_eq!(row_name(&["9.6"]), "server 9.6");
+        assert_eq!(row_name(&["17", "larger WAL", "tmpfs"]), "server 17 and 2 more");
     }
 
     #[test]

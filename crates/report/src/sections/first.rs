@@ -2,7 +2,8 @@
 
 use analysis::differences::{Why, drifts};
 use analysis::{
-    Cause, Caveat, Comparison, FindingKind, Grade, HeadToHead, Verdict, WorkloadConclusions, less_is_better,
+    Cause, Caveat, Comparison, FindingKind, Grade, HeadToHead, QUICK_BELOW_S, Verdict, WorkloadConclusions,
+    less_is_better,
 };
 use record::format::point_text;
 
@@ -315,8 +316,16 @@ fn caveat_sentence(evidence: &Evidence, caveat: Caveat) -> Option<String> {
         Caveat::Short => {
             format!("Trials of {} s were shorter than two checkpoint cycles. ", method.duration_s)
         }
+        Caveat::Quick if method.preset != "quick" && method.left_out.is_empty() => {
+            return Some(format!("Trials or their warm-up took less than {QUICK_BELOW_S} s: this is a first look."));
+        }
         Caveat::Quick if method.preset != "quick" => {
             format!("Steps of the method were left out: {}. ", method.steps_left_out())
+        }
+        Caveat::Accumulating if evidence.plan.is_all_passes() => {
+            let text = "Passes leave deferred work (unflushed pages, WAL since the last checkpoint), which is in no \
+                        operation's time.";
+            return Some(text.to_owned());
         }
         Caveat::SharedCores => {
             let cores = count(evidence.run.host.cores as usize, "core");
@@ -389,7 +398,7 @@ fn how(evidence: &Evidence) -> String {
     let so_far = if evidence.run.ended_by.is_none() { " so far (the run is not finished)" } else { "" };
     let set = evidence.plan.set_flags().map_or(String::new(), |set| format!(", with {set}"));
     format!(
-        "{place}{}{so_far}, {trial}, {} in all; {}, {}; {}; plan {}{set}.",
+        "{place}{}{so_far}, {trial}, {} in trials; {}, {}; {}; plan {}{set}.",
         count(tally.blocks_finished, "block"),
         duration(tally.minutes),
         host.cpu_model,

@@ -97,14 +97,14 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
         return None;
     }
     let chart = |title: &str, lines: &[Vec<(f64, f64)>], unit: &str| chart(evidence, ends, title, lines, &marks, unit);
-    let title = format!("Throughput in each second: block {} at {}", drawn.block, point_text(drawn.point));
-    let mut first = chart(&title, &lines, "committed per second")?;
+    let place = format!("block {} at {}", drawn.block, point_text(drawn.point));
+    let mut first = chart(&format!("Throughput in each second: {place}"), &lines, "committed per second")?;
     let checkpoints =
         if marks.iter().any(|marks| !marks.is_empty()) { " Dotted: a second with a checkpoint." } else { "" };
     first.caption = Text::plain(format!(
         "One trial of each contender, stalls and all: it shows behaviour and is no evidence for a difference.{checkpoints}"
     ));
-    let mut body = vec![Block::para(spread(evidence, &lines)), Block::OnPage(vec![Block::chart(first)])];
+    let mut body = vec![Block::para(spread(evidence, &place, &lines)), Block::OnPage(vec![Block::chart(first)])];
     let (told, window_s) = windows_of(evidence, &drawn);
     let of_windows = FIGURES.iter().filter_map(|(title, value)| {
         // In the middle of its window, whose last second may be cut off.
@@ -128,7 +128,7 @@ fn charts(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Vec<Blo
 }
 
 /// Least, median and most of the seconds of each, for who sees no chart.
-fn spread(evidence: &Evidence, lines: &[Vec<(f64, f64)>]) -> String {
+fn spread(evidence: &Evidence, place: &str, lines: &[Vec<(f64, f64)>]) -> String {
     let one = |(contender, line): (&ContenderRecord, &Vec<(f64, f64)>)| {
         let mut values: Vec<f64> = line.iter().map(|(_, value)| *value).collect();
         values.sort_by(f64::total_cmp);
@@ -137,7 +137,7 @@ fn spread(evidence: &Evidence, lines: &[Vec<(f64, f64)>]) -> String {
         Some(format!("`{}` {} to {}, median {}", contender.name, number(*least), number(*most), number(median)))
     };
     let all: Vec<String> = evidence.plan.contenders.iter().zip(lines).filter_map(one).collect();
-    format!("Committed per second: {}.", all.join("; "))
+    format!("Committed per second, one trial of each ({place}): {}.", all.join("; "))
 }
 
 /// Response times in each window, and how long a window is. One window is no series.

@@ -164,7 +164,7 @@ fn changed(cause: &Cause, without: ContrastKind, change: &GapChange) -> String {
          (difference of log ratios {:.3}, t interval {:.3} to {:.3}, {} blocks before and {BLOCKS} after)",
         setting(without),
         cause.observed.first().map(|one| point_text(&one.point)).unwrap_or_default(),
-        change.metric,
+        costs::measured(&change.metric).0,
         mean(change.own),
         mean(change.other),
         change.removed_share * 100.0,

@@ -30,6 +30,7 @@ pub fn title(metric: &str) -> Option<&'static str> {
 /// Any metric that a cause rests on, and the unit that stands behind its figures.
 pub fn measured(metric: &str) -> (String, String) {
     let sign = match metric {
+        "nopm" => "NOPM",
         "cpu_use" => "share of the cores used",
         "cpu_system_share" => "share of the server's CPU time in the kernel",
         "buffer_miss_share" => "share of page requests that miss the buffers",

@@ -297,7 +297,7 @@ fn in_records(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         FindingKind::DeferringWork => {
             lines_of(evidence, |duel| duel.deferring.iter().map(|one| deferring(duel, one)).collect())
         }
-        FindingKind::Accumulating => lines_of(evidence, |duel| duel.growths.iter().map(growth).collect()),
+        FindingKind::Accumulating => lines_of(evidence, |duel| duel.growths.iter().filter_map(growth).collect()),
         FindingKind::SharedCores => Vec::new(),
         FindingKind::ClonedData => plan.method.work_copy.iter().map(|how| format!("data by {how}")).collect(),
         FindingKind::NotManaged => {
@@ -437,16 +437,20 @@ fn deferring(duel: &HeadToHead, one: &Deferring) -> String {
     )
 }
 
-fn growth((point, growth): &(Point, Growth)) -> String {
+/// What is told in bytes is not told again in pages or as a share.
+fn growth((point, growth): &(Point, Growth)) -> Option<String> {
+    if ["dirty_pages", "dirty_share", "checkpoint_age_share"].contains(&growth.gauge.as_str()) {
+        return None;
+    }
     let amount = |value: f64| amount(&growth.gauge, value);
-    format!(
+    Some(format!(
         "{}, {}: from {} to {} in a trial, mean of {} blocks",
         growth.contender,
         point_text(point),
         amount(growth.begin),
         amount(growth.end),
         growth.blocks
-    )
+    ))
 }
 
 fn durability(evidence: &Evidence, contender: &ContenderRecord) -> Option<String> {
@@ -517,6 +521,7 @@ fn amount(name: &str, mean: f64) -> String {
         Some("dirty") => format!("{:.1} MiB of dirty pages", mean / MEBIBYTE),
         Some("checkpoint_age") => format!("{:.1} MiB of log since the last checkpoint", mean / MEBIBYTE),
         Some(other) => format!("{:.1} MiB of {other}", mean / MEBIBYTE),
+        None if name == "history_list_length" => format!("a history list of {mean:.0}"),
         None => format!("{mean:.0} ({name})"),
     }
 }
@@ -593,7 +598,7 @@ mod tests {
         let point = Point::from([("clients".to_owned(), 16)]);
         let expected =
             "b, 16 clients: from 1.0 MiB of dirty pages to 2.0 MiB of dirty pages in a trial, mean of 8 blocks";
-        assert_eq!(growth(&(point, grown)), expected);
+        assert_eq!(growth(&(point, grown)).as_deref(), Some(expected));
     }
 
     #[test]

@@ -104,10 +104,11 @@ fn cache(folder: &Path) -> Option<((String, String), String)> {
     Some(((format!("L{}{letter}", value(folder, "level")?), size), value(folder, "shared_cpu_list")?))
 }
 
-/// Maker and model where the disk has them, else its driver; its size; whether it calls itself a rotating one.
+/// Maker and model where the disk has them, else its driver; its size; whether it rotates, where that can be known.
 fn disk(disk: &Path) -> Option<String> {
     let name = fs::canonicalize(disk).ok()?.file_name()?.to_string_lossy().into_owned();
-    // Of a virtual disk the maker is a number.
+    // Of a virtual disk the maker is a number, and it calls itself rotating whatever is below it.
+    let is_virtual = value(disk, "device/vendor").is_some_and(|vendor| vendor.starts_with("0x"));
     let named = |file: &str| value(disk, file).filter(|text| !text.is_empty() && !text.starts_with("0x"));
     let driver =
         || Some(fs::canonicalize(disk.join("device/driver")).ok()?.file_name()?.to_string_lossy().into_owned());
@@ -116,7 +117,8 @@ fn disk(disk: &Path) -> Option<String> {
     let size = value(disk, "size")
         .and_then(|sectors| sectors.parse::<u64>().ok())
         .map(|sectors| bytes_text(sectors * SECTOR_BYTES));
-    let rotates = value(disk, "queue/rotational").map(|flag| if flag == "1" { "rotating" } else { "not rotating" });
+    let flag = value(disk, "queue/rotational").filter(|flag| flag == "0" || !is_virtual);
+    let rotates = flag.map(|flag| if flag == "1" { "rotating" } else { "not rotating" });
     let cache = value(disk, "queue/write_cache").map(|cache| format!("write cache: {cache}"));
     let parts = [model, size, rotates.map(str::to_owned), cache];
     Some(format!("{name}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
@@ -163,7 +165,7 @@ mod tests {
         write(&sda, &files);
         assert_eq!(disk(&sda).as_deref(), Some("sda: ATA Model 1, 1.0 GiB, rotating"));
         let vda = root.path().join("vda");
-        write(&vda, &[("device/vendor", "0x1af4"), ("queue/write_cache", "write back")]);
+        write(&vda, &[("device/vendor", "0x1af4"), ("queue/rotational", "1"), ("queue/write_cache", "write back")]);
         fs::create_dir(root.path().join("virtio_blk")).unwrap();
         std::os::unix::fs::symlink(root.path().join("virtio_blk"), vda.join("device/driver")).unwrap();
         assert_eq!(disk(&vda).as_deref(), Some("vda: virtio_blk, write cache: write back"));
