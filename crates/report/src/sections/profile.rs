@@ -90,10 +90,10 @@ fn not_visible(profiles: &[DiagnosticRecord]) -> Vec<String> {
 }
 
 /// Those of the contenders whose servers have this unit, for the events with the largest values.
-fn waits(unit: WaitsUnit, records: &[&DiagnosticRecord]) -> Option<Beside> {
+fn waits<'a>(unit: WaitsUnit, records: &[&'a DiagnosticRecord]) -> Option<Beside> {
     let of_unit = |record: &&DiagnosticRecord| record.waits.as_ref().is_some_and(|waits| waits.unit == unit);
-    let records: Vec<&DiagnosticRecord> = records.iter().copied().filter(of_unit).collect();
-    let waits: Vec<&WaitsRecord> = records.iter().filter_map(|record| record.waits.as_ref()).collect();
+    let records: Vec<&'a DiagnosticRecord> = records.iter().copied().filter(of_unit).collect();
+    let waits: Vec<&'a WaitsRecord> = records.iter().filter_map(|record| record.waits.as_ref()).collect();
     let (title, figure): (String, fn(f64) -> String) = match unit {
         WaitsUnit::Share => {
             let samples = waits.iter().map(|waits| waits.samples.unwrap_or_default());
@@ -103,9 +103,8 @@ fn waits(unit: WaitsUnit, records: &[&DiagnosticRecord]) -> Option<Beside> {
             ("what was waited for, ms of all sessions per transaction".to_owned(), wording::number)
         }
     };
-    let value = |name: &str| waits.iter().map(|waits| waits.events.get(name).copied().unwrap_or(0.0)).collect();
-    let names: BTreeSet<&str> = waits.iter().flat_map(|waits| waits.events.keys().map(String::as_str)).collect();
-    let mut rows: Vec<(&str, Vec<f64>)> = names.into_iter().map(|name| (name, value(name))).collect();
+    let events = |waits: &&'a WaitsRecord| waits.events.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let mut rows = rows(&waits.iter().map(events).collect::<Vec<_>>());
     let most = |row: &(&str, Vec<f64>)| row.1.iter().copied().fold(0.0, f64::max);
     rows.retain(|row| most(row) >= WAIT_MIN);
     rows.sort_by(|one, next| most(next).total_cmp(&most(one)));
@@ -117,10 +116,7 @@ fn functions(records: &[&DiagnosticRecord]) -> Option<Beside> {
     let records: Vec<&DiagnosticRecord> = records.iter().copied().filter(|record| record.profile.is_some()).collect();
     let stacks: Vec<&BTreeMap<String, u64>> =
         records.iter().filter_map(|record| Some(&record.profile.as_ref()?.stacks)).collect();
-    let shares: Vec<BTreeMap<&str, f64>> = stacks.iter().map(|stacks| leaves(stacks)).collect();
-    let value = |name: &str| shares.iter().map(|shares| shares.get(name).copied().unwrap_or(0.0)).collect();
-    let names: BTreeSet<&str> = shares.iter().flat_map(|shares| shares.keys().copied()).collect();
-    let mut rows: Vec<(&str, Vec<f64>)> = names.into_iter().map(|name| (name, value(name))).collect();
+    let mut rows = rows(&stacks.iter().map(|stacks| leaves(stacks)).collect::<Vec<_>>());
     let apart = |row: &(&str, Vec<f64>)| {
         let ends = row.1.iter().fold((1.0f64, 0.0f64), |(least, most), share| (least.min(*share), most.max(*share)));
         ends.1 - ends.0
@@ -129,6 +125,13 @@ fn functions(records: &[&DiagnosticRecord]) -> Option<Beside> {
     let samples = counts(stacks.iter().map(|stacks| stacks.values().sum()));
     let title = format!("where the server's CPU was, share of {samples} samples, what differs most");
     beside(&title, "function", &records, rows, wording::percent).filter(|_| records.len() > 1)
+}
+
+/// Every name with its value in each column.
+fn rows<'a>(columns: &[BTreeMap<&'a str, f64>]) -> Vec<(&'a str, Vec<f64>)> {
+    let names: BTreeSet<&str> = columns.iter().flat_map(|column| column.keys().copied()).collect();
+    let values = |name: &str| columns.iter().map(|column| column.get(name).copied().unwrap_or(0.0)).collect();
+    names.into_iter().map(|name| (name, values(name))).collect()
 }
 
 /// `221, 209 and 191`.

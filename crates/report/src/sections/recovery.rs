@@ -52,15 +52,15 @@ pub fn first(evidence: &Evidence) -> Vec<String> {
 }
 
 fn brief(all: &[Durability]) -> Vec<String> {
-    let sentence = |(place, one): (usize, &Durability)| {
+    let sentence = |one: &Durability| {
         let is_alike = |other: &&Durability| is_clean(one) && is_clean(other) && outcome(one) == outcome(other);
         let group: Vec<&Durability> = all.iter().filter(is_alike).collect();
         match group.as_slice() {
             [] | [_] => Some(format!("{} {}{}", class(one), losses(one), back(one))),
-            [first, ..] => std::ptr::eq(*first, &all[place]).then(|| kept(&group)),
+            [first, ..] => std::ptr::eq(*first, one).then(|| kept(&group)),
         }
     };
-    all.iter().enumerate().filter_map(sentence).collect()
+    all.iter().filter_map(sentence).collect()
 }
 
 /// Every crash was followed to its end, and nothing was lost or damaged.
