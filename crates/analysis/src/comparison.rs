@@ -51,6 +51,8 @@ pub struct Scope<'a> {
     pub candidate: &'a str,
     /// A ratio that takes the place of 1: `faster` means proven above it, `slower` proven below it.
     pub limit: Option<f64>,
+    /// So many pairs of contenders share the error.
+    pub share: usize,
 }
 
 /// One block of a comparison, whole or not.
@@ -72,14 +74,15 @@ struct Block {
 impl Scope<'_> {
     /// Every point on its own, sharing the error between them.
     pub fn of_points(&self, metric: &str, points: &[Point]) -> Vec<Comparison> {
-        let one = |point: &Point| self.compare(metric, std::slice::from_ref(point), Some(point), points.len());
+        let share = points.len() * self.share;
+        let one = |point: &Point| self.compare(metric, std::slice::from_ref(point), Some(point), share);
         points.iter().map(one).collect()
     }
 
     /// The whole sweep; `of_points` decides whether its curves cross.
     pub fn overall(&self, metric: &str, points: &[Point], of_points: &[Comparison]) -> Comparison {
         let active = self.active(points);
-        let mut overall = self.compare(metric, &active, None, 1);
+        let mut overall = self.compare(metric, &active, None, self.share);
         if active.len() < points.len() {
             withhold(&mut overall.verdict, &mut overall.caveats, Caveat::FailedTrials);
         }

@@ -138,7 +138,7 @@ impl Gated<'_> {
     fn compare(&self, plan: &PlanRecord, metric: &str, max_slowdown: Option<f64>) -> Vec<Comparison> {
         let Gated { records, circumstances, workload, candidate } = *self;
         let limit = max_slowdown.map(|most| least_ratio(metric, most));
-        let scope = Scope { plan, records, circumstances, workload, candidate, limit };
+        let scope = Scope { plan, records, circumstances, workload, candidate, limit, share: 1 };
         let points = records.points(workload);
         let of_points = scope.of_points(metric, &points);
         let overall = scope.overall(metric, &points, &of_points);

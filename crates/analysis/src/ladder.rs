@@ -15,7 +15,7 @@ use super::comparison::Scope;
 use super::findings::when;
 use super::index::Index;
 use super::named::named;
-use super::{Caveat, Comparison, Conditions, Facts, Finding, FindingKind, Verdict, json};
+use super::{Comparison, Conditions, Facts, Finding, FindingKind, Verdict, json};
 use record::format::ladder::{ChangeKind, ChangeRecord, DropRecord, LadderRecord};
 use record::format::{DecisionRecord, PlanRecord, Point};
 use record::rule::point_rule;
@@ -56,6 +56,9 @@ pub struct Rung {
     pub refused: Option<String>,
     /// Against the rung below; absent where one of the two was not measured.
     pub step: Option<Comparison>,
+    /// The same at each load level, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Comparison>,
     #[serde(flatten, serialize_with = "json::gain")]
     #[schemars(with = "json::GainFields")]
     pub gain: Option<Gain>,
@@ -150,6 +153,9 @@ pub struct Stage {
     pub kind: StageKind,
     /// The baseline is a contender of the file's first ladder.
     pub comparison: Comparison,
+    /// The same at each load level, where there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Comparison>,
     #[serde(flatten, serialize_with = "json::classes")]
     #[schemars(with = "json::Classes<'static>")]
     pub classes: (Option<String>, Option<String>),
@@ -189,7 +195,7 @@ pub fn is_decided(climb: &Climb) -> bool {
         let open = |(below, rung): &(&str, &str)| {
             climb.refusal(below).is_none()
                 && climb.refusal(rung).is_none()
-                && climb.compare(below, rung, steps).verdict == Verdict::Inconclusive
+                && climb.compare(below, rung, steps).0.verdict == Verdict::Inconclusive
         };
         !pairs.iter().any(open)
     })
@@ -214,10 +220,9 @@ pub fn stages(climb: &Climb, ladders: &[Ladder]) -> Vec<Stage> {
         }
     }
     let share = pairs.len();
-    let stage = |(kind, one, two): (StageKind, String, String)| Stage {
-        kind,
-        classes: (climb.class(&one), climb.class(&two)),
-        comparison: climb.compare(&one, &two, share),
+    let stage = |(kind, one, two): (StageKind, String, String)| {
+        let (comparison, points) = climb.compare(&one, &two, share);
+        Stage { kind, classes: (climb.class(&one), climb.class(&two)), comparison, points }
     };
     pairs.into_iter().map(stage).collect()
 }
@@ -249,7 +254,7 @@ fn rung(climb: &Climb, record: &LadderRecord, contender: &str) -> Rung {
     let refused = climb.refusal(contender);
     let is_measured = |other: &str| refused.is_none() && climb.refusal(other).is_none();
     let against = |other: &str| is_measured(other).then(|| climb.compare(other, contender, steps));
-    let step = against(below);
+    let (step, points) = against(below).unzip();
     let classes = climb.class(below).zip(climb.class(contender));
     let changes = record.rungs.iter().find(|rung| rung.contender == contender).map(|rung| &rung.changes);
     Rung {
@@ -258,10 +263,11 @@ fn rung(climb: &Climb, record: &LadderRecord, contender: &str) -> Rung {
         value: climb.value(record, contender),
         class: climb.class(contender),
         gain: step.as_ref().and_then(Gain::of),
-        cumulative: against(&record.base).as_ref().and_then(Gain::of),
+        cumulative: against(&record.base).and_then(|(whole, _)| Gain::of(&whole)),
         trade: classes.filter(|(before, here)| here < before),
         refused,
         step,
+        points: points.unwrap_or_default(),
     }
 }
 
@@ -275,7 +281,7 @@ fn is_of_releases(record: &LadderRecord) -> bool {
 fn levels(climb: &Climb, record: &LadderRecord) -> Vec<LevelChange> {
     let rungs = record.rungs.iter().map(|rung| rung.contender.as_str());
     let measured: Vec<&str> = rungs.filter(|rung| climb.refusal(rung).is_none()).collect();
-    let over_base: Vec<_> = measured.iter().map(|rung| logarithms(&climb.compare(&record.base, rung, 1))).collect();
+    let over_base: Vec<_> = measured.iter().map(|rung| logarithms(&climb.compare(&record.base, rung, 1).0)).collect();
     // The base is one of the places: nothing over itself.
     let block = |number: &u32| [0.0].into_iter().chain(over_base.iter().map(|one| one[number])).collect();
     let blocks: Vec<Vec<f64>> = common_blocks(&over_base).iter().map(block).collect();
@@ -322,7 +328,7 @@ fn interactions(climb: &Climb, record: &LadderRecord, rungs: &[Rung]) -> Vec<Int
     let of_drop = |drop: &DropRecord| {
         let refused = climb.refusal(&drop.contender);
         let is_measured = refused.is_none() && climb.refusal(record.top()).is_none();
-        let at_top = is_measured.then(|| climb.compare(&drop.contender, record.top(), share));
+        let at_top = is_measured.then(|| climb.compare(&drop.contender, record.top(), share).0);
         let rung = rungs.iter().find(|rung| rung.contender == drop.without);
         let in_ladder = rung.and_then(|rung| rung.step.as_ref());
         let interaction = at_top.as_ref().zip(in_ladder).and_then(|(at_top, in_ladder)| {
@@ -352,8 +358,9 @@ fn common_blocks(series: &[BTreeMap<u32, f64>]) -> Vec<u32> {
 }
 
 impl Climb<'_> {
-    /// A contender against another one, with the error shared by so many such comparisons.
-    fn compare(&self, baseline: &str, candidate: &str, share: usize) -> Comparison {
+    /// A contender against another one, with the error shared by so many such comparisons; and the same at each load
+    /// level, where there are several.
+    fn compare(&self, baseline: &str, candidate: &str, share: usize) -> (Comparison, Vec<Comparison>) {
         let pair = [baseline, candidate];
         let contenders = self.plan.contenders.iter().filter(|one| pair.contains(&one.name.as_str()));
         // The comparison has a plan of these two alone.
@@ -365,16 +372,10 @@ impl Climb<'_> {
             ..self.plan.clone()
         };
         let Climb { records, circumstances, workload, metric, points, .. } = *self;
-        let scope = Scope { plan: &plan, records, circumstances, workload, candidate, limit: None };
-        let active = scope.active(points);
-        let mut comparison = scope.compare(metric, &active, None, share);
-        if active.len() < points.len() {
-            comparison.verdict = Verdict::Inconclusive;
-            comparison.caveats.push(Caveat::FailedTrials);
-            comparison.caveats.sort();
-            comparison.caveats.dedup();
-        }
-        comparison
+        let scope = Scope { plan: &plan, records, circumstances, workload, candidate, limit: None, share };
+        let of_points = scope.of_points(metric, points);
+        let overall = scope.overall(metric, points, &of_points);
+        (overall, if points.len() > 1 { of_points } else { Vec::new() })
     }
 
     fn judge(&self, share: usize) -> Judge {

@@ -584,7 +584,7 @@ fn workload_decided(
     let points_had_their_chance = earliest.into_iter().flatten().all(|earliest| blocks >= earliest as usize);
     let metric = records.primary_metric(workload);
     let of_candidates = plan.candidates().all(|candidate| {
-        let scope = Scope { plan, records, circumstances, workload, candidate, limit: None };
+        let scope = Scope { plan, records, circumstances, workload, candidate, limit: None, share: 1 };
         if scope.active(&points).is_empty() {
             return true;
         }
@@ -671,7 +671,12 @@ fn conclude_workload(
     let mut duels: Vec<HeadToHead> = plan
         .candidates()
         .map(|candidate| {
-            duel(&Scope { plan, records, circumstances, workload, candidate, limit: None }, &metric, &points, inputs)
+            duel(
+                &Scope { plan, records, circumstances, workload, candidate, limit: None, share: 1 },
+                &metric,
+                &points,
+                inputs,
+            )
         })
         .collect();
     overall::judge_together(&mut duels, plan.seed);

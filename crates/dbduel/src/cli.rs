@@ -450,6 +450,9 @@ pub struct ReportArgs {
     /// Print it in this format; `dbduel list reports` lists all
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
+    /// Compare with this contender instead of with the run's baseline
+    #[arg(long, value_name = "NAME", conflicts_with = "schema")]
+    pub baseline: Option<String>,
     /// Print the whole text report instead of its first screen; a file always has all of it
     #[arg(long)]
     pub full: bool,

@@ -106,6 +106,9 @@ fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
         // Its folder is gone when the report is read.
         evidence.folder.clear();
     }
+    if let Some(baseline) = &args.baseline {
+        evidence = evidence.against(baseline).map_err(|error| Failure::usage(anyhow!("--baseline: {error}")))?;
+    }
     let options = report::Options { color, brief, width, table, beside };
     let text = report::write_evidence(&evidence, &args.format, &options)?;
     match &args.out {
@@ -138,6 +141,11 @@ fn export(args: &ReportArgs, run: &str) -> Result<u8, Failure> {
         Some(Rows::Seconds) => columnar::Rows::Seconds,
         Some(Rows::Trials) | None => columnar::Rows::Trials,
     };
+    if args.baseline.is_some() {
+        return Err(Failure::usage(anyhow!(
+            "--baseline chooses what is compared, and a Parquet file has no comparisons"
+        )));
+    }
     if args.out.is_none() && terminal::is_interactive() {
         return Err(Failure::usage(anyhow!(
             "a Parquet file is not text, so it is not printed on a terminal\n  next: dbduel report {} --format parquet --out trials.parquet",

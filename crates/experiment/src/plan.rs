@@ -77,6 +77,7 @@ impl Plan {
             plan_hash: String::new(),
             seed: experiment.method.seed,
             baseline: experiment.baseline.clone(),
+            baseline_of_run: None,
             twins: experiment.twins,
             set: experiment.set.clone(),
             contenders: experiment

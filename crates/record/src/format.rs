@@ -11,6 +11,7 @@ pub mod figures;
 pub mod gate;
 pub mod ladder;
 pub mod operations;
+mod other_baseline;
 pub mod purpose;
 pub mod tuning;
 mod worker;
@@ -63,6 +64,9 @@ pub struct PlanRecord {
     pub plan_hash: String,
     pub seed: u64,
     pub baseline: String,
+    /// The run's own baseline, while a reader compares with another one. Never stored.
+    #[serde(skip)]
+    pub baseline_of_run: Option<String>,
     /// The second contender is the first one again (`dbduel aa`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub twins: bool,
@@ -758,6 +762,9 @@ pub struct EmbeddedRecords {
     /// What was odd about the records themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What the page compares with, where that is not the baseline of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
 }
 
 /// `trials/<number>/series.csv` and `observed.csv`: one row per second of the measured interval; and `deferred.csv`,

@@ -354,6 +354,36 @@ fn the_same_records_make_the_same_bytes_in_every_form_and_out_of_the_page_again(
     assert!(Evidence::of_page("<html></html>").unwrap_err().to_string().contains("no report of dbduel"));
 }
 
+#[test]
+fn a_reader_may_compare_with_another_contender_than_the_baseline() {
+    let own = full_method();
+    let (baseline, candidate) = (own.plan.baseline.clone(), own.plan.contenders[1].name.clone());
+    let ratio = |evidence: &Evidence| evidence.conclusions.workloads[0].duels[0].overall.ratio.unwrap();
+    let turned = own.clone().against(&candidate).unwrap();
+    assert_eq!(turned.conclusions.workloads[0].duels[0].candidate, baseline);
+    assert!((ratio(&own) * ratio(&turned) - 1.0).abs() < 1e-9, "{} and {}", ratio(&own), ratio(&turned));
+    assert!(analysis::cause_test::tests(&turned.plan, &turned.run, &turned.trials.all()).is_empty());
+    let told = format!("compared with `{candidate}`, chosen after the run; its own baseline is `{baseline}`");
+    assert!(sections::document(&turned).note.unwrap().starts_with(&told));
+
+    let page = page::HTML.write(&turned, &Options::default()).unwrap();
+    let again = Evidence::of_page(&page).unwrap();
+    assert!(page == page::HTML.write(&again, &Options::default()).unwrap(), "the page compares as it did");
+    assert_eq!(page::records_of(&page).unwrap().plan, own.plan, "what the hash is of");
+
+    assert_eq!(own.clone().against(&baseline).unwrap().plan, own.plan);
+    let refused = |change: &dyn Fn(&mut Evidence), name: &str| {
+        let mut evidence = own.clone();
+        change(&mut evidence);
+        evidence.against(name).unwrap_err().to_string()
+    };
+    let unknown = format!("`5.7` is no contender of this run: use one of `{baseline}`, `{candidate}`");
+    assert_eq!(refused(&|_| (), "5.7"), unknown);
+    let is_own = |text: &str| text.starts_with("this run can be compared with its own baseline only");
+    assert!(is_own(&refused(&|evidence| evidence.plan.twins = true, &candidate)));
+    assert!(is_own(&refused(&|evidence| evidence.plan.method.duet = true, &candidate)));
+}
+
 /// Trials of half a minute under all steps of the method, with everything that a report may show.
 pub fn full_method() -> Evidence {
     let mut stored = stored_run(&Story { blocks: 10, trouble: true, spread: 0.02, ..Story::default() });

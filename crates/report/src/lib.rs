@@ -30,7 +30,7 @@ mod wording;
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 pub use page::unpacked;
 pub use record::metric::unit;
 pub use sections::gate;
@@ -140,10 +140,10 @@ impl Evidence {
         records(&self.plan, &self.run, self.trials.measured(), &self.series, &self.conclusions)
     }
 
-    /// What `--gate` answers; none of what has no verdicts (the race of a search) or asks for none (an A/A test).
+    /// What `--gate` answers; none of what has no verdicts (the race of a search), asks for none (an A/A test) or is
+    /// compared with another baseline than its limits are about.
     pub fn gate(&self) -> Option<Gate> {
-        let is_race = self.run.search.as_ref().is_some_and(|search| search.run.is_none());
-        let has_gate = !is_race && !self.plan.twins;
+        let has_gate = !sections::is_race(self) && !self.plan.twins && self.plan.baseline_of_run.is_none();
         has_gate.then(|| analysis::gate::gate(&self.plan, &self.run, &self.trials.all()))
     }
 
@@ -170,14 +170,29 @@ impl Evidence {
         })
     }
 
+    /// The same run, compared with another of its contenders than its own baseline.
+    pub fn against(self, baseline: &str) -> Result<Evidence> {
+        if sections::is_race(&self) {
+            bail!("the trials of a search compare nothing: its duel is a run of its own");
+        }
+        let plan = self.plan.against(baseline)?;
+        let conclusions = conclude_with_seconds(&plan, &self.run, &self.trials.all(), &self.series);
+        Ok(Evidence { plan, conclusions, ..self })
+    }
+
     /// Judges what a page carries with it.
     pub fn of_page(page: &str) -> Result<Evidence> {
-        let EmbeddedRecords { plan, run, trials, series, observed, windows, profiles, note } = page::records_of(page)?;
+        let EmbeddedRecords { plan, run, trials, series, observed, windows, profiles, note, baseline } =
+            page::records_of(page)?;
         let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
         // A page does not say where its run lies.
         let trials = StoredTrials::new(trials, None);
         let folder = String::new();
-        Ok(Evidence { folder, plan, run, trials, series, observed, windows, profiles, note, conclusions })
+        let evidence = Evidence { folder, plan, run, trials, series, observed, windows, profiles, note, conclusions };
+        match baseline {
+            Some(baseline) => evidence.against(&baseline),
+            None => Ok(evidence),
+        }
     }
 }
 

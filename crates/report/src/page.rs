@@ -37,7 +37,7 @@ fn raw_records(evidence: &Evidence) -> Result<String> {
     let Evidence { plan, run, trials, series, note, .. } = evidence;
     let series = series.iter().filter_map(|(trial, series)| Some((*trial, of_reports(series)?)));
     let records = EmbeddedRecords {
-        plan: plan.clone(),
+        plan: plan.of_run(),
         run: run.clone(),
         trials: trials.all(),
         profiles: evidence.profiles.clone(),
@@ -45,6 +45,7 @@ fn raw_records(evidence: &Evidence) -> Result<String> {
         observed: drawn(evidence, &evidence.observed, told),
         windows: drawn(evidence, &evidence.windows, String::clone),
         note: note.clone(),
+        baseline: plan.baseline_of_run.is_some().then(|| plan.baseline.clone()),
     };
     packed(&serde_json::to_string(&records)?)
 }

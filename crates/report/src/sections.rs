@@ -68,17 +68,34 @@ pub const TOPICS: &[&dyn Topic] = &[
 
 /// The whole report of a run.
 pub fn document(evidence: &Evidence) -> Document {
-    // The trials of a race would praise whom they chose: it has no verdict.
-    let is_race = evidence.run.search.as_ref().is_some_and(|search| search.run.is_none());
+    let is_race = is_race(evidence);
     let topics = TOPICS.iter().filter(|topic| !is_race || topic.is_of_a_race());
     Document {
         name: evidence.plan.name.clone(),
         question: evidence.plan.question.clone(),
-        note: evidence.note.clone(),
+        note: note(evidence),
         first: if is_race { tuning::first(evidence) } else { first::section(evidence) },
         sections: topics.filter_map(|topic| topic.section(evidence)).collect(),
         folder: evidence.folder.clone(),
     }
+}
+
+/// The trials of a race would praise whom they chose: it has no verdict.
+pub fn is_race(evidence: &Evidence) -> bool {
+    evidence.run.search.as_ref().is_some_and(|search| search.run.is_none())
+}
+
+/// What to know before anything else.
+fn note(evidence: &Evidence) -> Option<String> {
+    let baselines = evidence.plan.baseline_of_run.as_ref().map(|own| {
+        format!(
+            "compared with `{}`, chosen after the run; its own baseline is `{own}`, which its limits, its cause tests and \
+             when it ended are about",
+            evidence.plan.baseline
+        )
+    });
+    let notes: Vec<String> = evidence.note.iter().cloned().chain(baselines).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 /// The blocks of each workload, below its name where there are several.

@@ -342,6 +342,9 @@ pub fn durability(evidence: &Evidence, duel: &HeadToHead) -> Option<String> {
     };
     let measured = |contender: &str| evidence.conclusions.measured_class(contender);
     let known = match (measured(weaker), measured(other)) {
+        (Some(its), Some(others)) if its == others => {
+            format!("claimed by their settings; measured here: both {}", its.text())
+        }
         (Some(its), Some(others)) => {
             format!("claimed by their settings; measured here: `{weaker}` {}, `{other}` {}", its.text(), others.text())
         }

@@ -31,9 +31,13 @@ impl Due {
     }
 }
 
-/// The cause tests of a run, as its trials and decisions have them.
+/// The cause tests of a run, as its trials and decisions have them. They are about its own baseline, and say nothing of
+/// another one.
 pub fn tests(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Vec<ContrastRecord> {
     let mut tests: Vec<ContrastRecord> = Vec::new();
+    if plan.baseline_of_run.is_some() {
+        return tests;
+    }
     let mut add = |purpose: &Purpose, workload: &str, point: &Point| {
         let Purpose::CauseTest { cause, candidate } = purpose else { return };
         let due =

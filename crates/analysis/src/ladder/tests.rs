@@ -2,10 +2,10 @@
 
 use super::super::{Conclusions, conclude, should_stop};
 use super::*;
-use crate::Grade;
+use crate::{Caveat, Grade};
 use fixtures::{BASELINE, FLUSH, Gains, INDEPENDENT, LOG, PLANTED, StoredRun, Story, ladder_run};
-use record::format::Status;
 use record::format::ladder::RungRecord;
+use record::format::{PlannedTrial, Status, TrialRecord};
 
 fn conclusions(stored: &StoredRun) -> Conclusions {
     conclude(&stored.plan, &stored.run, &stored.trials)
@@ -113,6 +113,32 @@ fn the_ablation_shows_two_settings_that_help_alone_and_not_together() {
         conclusions(&stored).findings.into_iter().find(|finding| finding.kind == FindingKind::OrderMatters).unwrap();
     let Facts::OrderMatters { interaction, .. } = &finding.facts else { panic!("{finding:?}") };
     assert_eq!((finding.grade, &**interaction), (Grade::Supported, pool));
+}
+
+/// At 4 and at 64 clients, where a step halves what it gains at 4.
+fn losing_at_64(step: &str) -> StoredRun {
+    let mut stored = ladder_run(&Story { blocks: 16, ..Story::default() }, INDEPENDENT);
+    let points = [4u64, 64].map(|clients| Point::from([("clients".to_owned(), clients)]));
+    let planned = |one: &PlannedTrial| points.clone().map(|point| PlannedTrial { point, ..one.clone() });
+    stored.plan.trials = stored.plan.trials.iter().flat_map(planned).collect();
+    let measured = |one: &TrialRecord| points.clone().map(|point| TrialRecord { point, ..one.clone() });
+    stored.trials = stored.trials.iter().flat_map(measured).collect();
+    (1..).zip(&mut stored.trials).for_each(|(number, trial)| trial.trial = number);
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == step && trial.point == points[1]) {
+        *trial.metrics.get_mut("tps").unwrap() *= 0.5;
+    }
+    stored
+}
+
+#[test]
+fn a_step_that_loses_at_a_load_level_is_mixed() {
+    let ladder = ladder_of(&losing_at_64(LOG));
+    let verdicts = |rung: &Rung| rung.points.iter().map(|one| one.verdict).collect::<Vec<_>>();
+    let overall = |rung: &Rung| rung.step.as_ref().unwrap().verdict;
+    let [pool, log, flush] = ladder.rungs.as_slice() else { panic!("{ladder:?}") };
+    assert_eq!((overall(pool), verdicts(pool)), (Verdict::Faster, vec![Verdict::Faster; 2]));
+    assert_eq!((overall(log), verdicts(log)), (Verdict::Mixed, vec![Verdict::Faster, Verdict::Slower]));
+    assert_eq!(overall(flush), Verdict::Faster);
 }
 
 #[test]

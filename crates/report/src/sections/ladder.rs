@@ -6,13 +6,16 @@ use std::collections::BTreeSet;
 
 use stats::Basis;
 
-use analysis::{Caveat, Gain, Interaction, Ladder, LevelChange, Rung, Stage, StageKind, WorkloadConclusions};
+use analysis::{
+    Caveat, Comparison, Gain, Interaction, Ladder, LevelChange, Rung, Stage, StageKind, Verdict, WorkloadConclusions,
+};
 use record::format::ladder::ChangeRecord;
 
 use super::{Topic, by_workload, stopped, waterfall};
 use crate::Evidence;
 use crate::document::{Block, Cell, Column, Section, Table, Text};
 use crate::sentences::one_line;
+use crate::verdict::places;
 use crate::wording::{self, optional_number, ratio_text};
 
 pub struct Ladders;
@@ -105,11 +108,15 @@ impl Mark {
             _ if rung.refused.is_some() => Mark::NotMeasured,
             None => Mark::NotMeasured,
             Some(_) if rung.trade.is_some() => Mark::Trade,
-            Some(_) if !rung.is_shown() => Mark::NotShown,
+            Some(_) if !rung.is_shown() || is_mixed(rung) => Mark::NotShown,
             Some(gain) if gain.ratio < 1.0 => Mark::Loss,
             Some(_) => Mark::Gain,
         }
     }
+}
+
+fn is_mixed(rung: &Rung) -> bool {
+    rung.step.as_ref().is_some_and(|step| step.verdict == Verdict::Mixed)
 }
 
 /// `tpcc: ladder on `5.5`, committed New-Orders per minute (NOPM)`.
@@ -154,11 +161,25 @@ fn rows(evidence: &Evidence, ladder: &Ladder) -> Vec<Vec<Cell>> {
 fn verdict(rung: &Rung) -> Text {
     let Some(step) = &rung.step else { return Text::plain("not measured") };
     let verdict = Text::verdict(step.verdict, wording::verdict(step));
+    let verdict = verdict.and_quiet(at_levels(step, &rung.points));
     match (&rung.trade, Mark::of(rung)) {
         (Some((before, here)), _) => verdict.and_quiet(format!("; durability {before} to {here}")),
-        (None, Mark::NotShown) => verdict.and_quiet("; no gain shown"),
+        (None, Mark::NotShown) if !is_mixed(rung) => verdict.and_quiet("; no gain shown"),
         (None, _) => verdict,
     }
+}
+
+/// `; faster at 10 and 30 clients; slower at 200 clients`: what the verdict about all levels would hide.
+fn at_levels(overall: &Comparison, points: &[Comparison]) -> String {
+    let told = [(Verdict::Faster, "faster"), (Verdict::Slower, "slower")].into_iter().map(|(word, text)| {
+        let decided: Vec<&Comparison> =
+            points.iter().filter(|point| point.verdict == word && overall.verdict != word).collect();
+        match decided.is_empty() {
+            true => String::new(),
+            false => format!("; {text} at {}", places(decided.iter().filter_map(|point| point.point.as_ref()))),
+        }
+    });
+    told.collect()
 }
 
 /// `1.88x, 95 % CI 1.80–1.95`; a plain t interval is marked.
@@ -342,6 +363,7 @@ fn stage(stage: &Stage) -> Vec<Cell> {
         optional_number(comparison.baseline_value),
         format!("{}, {}", wording::ratio_only(comparison), wording::interval(comparison).unwrap_or("-".to_owned())),
     ];
+    let verdict = verdict.and_quiet(at_levels(comparison, &stage.points));
     let verdict = Cell::from(verdict.and_quiet(wording::caveats(comparison, &[])));
     texts.into_iter().map(Cell::from).chain([verdict]).collect()
 }

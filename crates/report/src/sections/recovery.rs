@@ -13,6 +13,7 @@ pub struct Recovery;
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;
 
+const UNKNOWN: &str = "a class that is not known";
 const CLASSES: &str = "D3: commits survive an OS crash and a kill; D2: they survive a kill, an OS crash may lose the last \
     of them; D1: a kill may lose the last of them; D0: the data may contradict themselves.";
 const MODELS: &str = "A kill ends all processes of the server at once. An OS crash shuts down the file system of the \
@@ -71,16 +72,14 @@ fn is_clean(one: &Durability) -> bool {
     !one.is_broken && one.measured.is_some() && one.crashes.iter().all(clean)
 }
 
-fn outcome(one: &Durability) -> (Option<&str>, Option<String>, Vec<(CrashKind, usize)>) {
+fn outcome(one: &Durability) -> (Option<String>, Vec<(CrashKind, usize)>) {
     let crashes = one.crashes.iter().map(|tally| (tally.kind, tally.crashes)).collect();
-    (one.claimed.as_deref(), one.measured.map(|class| class.text()), crashes)
+    (one.measured.map(|class| class.text()), crashes)
 }
 
-/// `` `A` and `B` promise D3 by their settings; measured at least D2. 8 kills of each lost none of … ``
+/// `` `A` and `B` promise D3 by their settings, `C` D2; measured at least D2. 8 kills of each lost none of … ``
 fn kept(group: &[&Durability]) -> String {
     let first = group[0];
-    let names = joined(group.iter().map(|one| format!("`{}`", one.contender)).collect());
-    let claimed = first.claimed.as_deref().unwrap_or("a class that is not known");
     let measured = first.measured.map_or(String::new(), |class| class.text());
     let of_kind = |(place, tally): (usize, &CrashTally)| {
         let acknowledged = group.iter().map(|one| one.crashes[place].acknowledged).sum();
@@ -92,11 +91,26 @@ fn kept(group: &[&Durability]) -> String {
     let back = seconds().min_by(f64::total_cmp).zip(seconds().max_by(f64::total_cmp)).map(|(least, most)| {
         format!(" They committed again {} to {} s after the restart (medians).", number(least), number(most))
     });
-    format!(
-        "{names} promise {claimed} by their settings; measured {measured}. {}{}",
-        losses.join(" "),
-        back.unwrap_or_default()
-    )
+    format!("{}; measured {measured}. {}{}", promises(group), losses.join(" "), back.unwrap_or_default())
+}
+
+/// `` `A` and `B` promise D3 by their settings, `C` D2 ``
+fn promises(group: &[&Durability]) -> String {
+    let claimed = |one: &Durability| one.claimed.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+    let mut classes: Vec<String> = group.iter().map(|one| claimed(one)).collect();
+    classes.sort_by(|one, other| other.cmp(one));
+    classes.dedup();
+    let promise = |(place, class): (usize, &String)| {
+        let of_class = group.iter().filter(|one| claimed(one) == *class);
+        let names: Vec<String> = of_class.map(|one| format!("`{}`", one.contender)).collect();
+        let (verb, settings) = match (place, names.len()) {
+            (0, 1) => (" promises", " by its settings"),
+            (0, _) => (" promise", " by their settings"),
+            _ => ("", ""),
+        };
+        format!("{}{verb} {class}{settings}", joined(names))
+    };
+    classes.iter().enumerate().map(promise).collect::<Vec<_>>().join(", ")
 }
 
 fn lost_none(crashes: &str, acknowledged: u64, below: f64) -> String {
@@ -127,7 +141,7 @@ fn sentences(one: &Durability) -> Vec<String> {
 /// `` `A` promises D3 by its settings, and no crash has shown less. ``
 fn class(one: &Durability) -> String {
     let contender = &one.contender;
-    let claimed = one.claimed.as_deref().unwrap_or("a class that is not known");
+    let claimed = one.claimed.as_deref().unwrap_or(UNKNOWN);
     let Some(measured) = one.measured else {
         return format!("`{contender}` promises {claimed} by its settings; no crash was followed to its end.");
     };
@@ -479,6 +493,10 @@ mod tests {
             told.len() == 2 && told[1].starts_with("`A` promises D3 by its settings and does not keep it"),
             "{told:?}"
         );
+        let weaker = Durability { claimed: Some("D2".to_owned()), ..clean("C", 1.5) };
+        let told = brief(&[clean("B", 0.3), weaker, clean("E", 0.5)]);
+        assert!(told.len() == 1, "{told:?}");
+        assert!(told[0].starts_with("`B` and `E` promise D3 by their settings, `C` D2; measured D3. 30 kills of each"));
         assert!(
             brief(&[clean("B", 0.3), lossy])[0].starts_with("`B` promises D3 by its settings; measured D3. 30 kills")
         );
