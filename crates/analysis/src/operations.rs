@@ -237,10 +237,11 @@ fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
     if every.iter().all(BTreeSet::is_empty) {
         return None;
     }
-    let (active, share) = (scope.active(points), joint(names.len()));
+    let (active, of_one) = (scope.active(points), Scope { share: joint(names.len()), ..*scope });
+    let compared = |metric: &str| of_one.overall(metric, points, &of_one.of_points(metric, points));
     let statement = |name: &str| Part {
         name: name.to_owned(),
-        comparison: scope.compare(&statement_metric(name, STATEMENT_LATENCY), &active, None, share),
+        comparison: compared(&statement_metric(name, STATEMENT_LATENCY)),
         shares: sides.map(|side| scope.records.mean(scope.workload, &active, side, &statement_metric(name, "share"))),
         marks: Vec::new(),
     };

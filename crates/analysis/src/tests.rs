@@ -937,3 +937,15 @@ fn each_statement_has_a_verdict_of_its_own_and_other_results_are_found() {
     assert_eq!(left, [("order.12", BASELINE, "gap")]);
     assert_eq!(duel_of(&stored_run(&Story::default())).parts, None);
 }
+
+#[test]
+fn a_statement_that_is_faster_at_one_load_level_and_slower_at_others_is_mixed() {
+    let mut stored = statements_run(&Story { blocks: 16, ..Story::default() });
+    let ours = stored.trials.iter_mut().filter(|trial| trial.contender == CANDIDATE && trial.point["clients"] == 64);
+    let metrics = ours.flat_map(|trial| &mut trial.metrics).filter(|(name, _)| name.contains("browse.sold"));
+    // It takes twice as long at the other levels.
+    metrics.filter(|(name, _)| name.contains("latency")).for_each(|(_, value)| *value /= 8.0);
+    let parts = duel_of(&stored).parts.unwrap();
+    let sold = parts.operations.iter().find(|part| part.name == "browse.sold").unwrap();
+    assert_eq!(sold.comparison.verdict, Verdict::Mixed, "{sold:?}");
+}

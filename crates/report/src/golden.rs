@@ -363,7 +363,7 @@ fn a_reader_may_compare_with_another_contender_than_the_baseline() {
     assert_eq!(turned.conclusions.workloads[0].duels[0].candidate, baseline);
     assert!((ratio(&own) * ratio(&turned) - 1.0).abs() < 1e-9, "{} and {}", ratio(&own), ratio(&turned));
     assert!(analysis::cause_test::tests(&turned.plan, &turned.run, &turned.trials.all()).is_empty());
-    let told = format!("compared with `{candidate}`, chosen after the run; its own baseline is `{baseline}`");
+    let told = format!("compared with `{candidate}`, chosen after the run, whose own baseline is `{baseline}`");
     assert!(sections::document(&turned).note.unwrap().starts_with(&told));
 
     let page = page::HTML.write(&turned, &Options::default()).unwrap();

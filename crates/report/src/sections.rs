@@ -88,9 +88,9 @@ pub fn is_race(evidence: &Evidence) -> bool {
 /// What to know before anything else.
 fn note(evidence: &Evidence) -> Option<String> {
     let baselines = evidence.plan.baseline_of_run.as_ref().map(|own| {
+        let left_out = if evidence.plan.gate.is_some() { "; the limits of its file are left out" } else { "" };
         format!(
-            "compared with `{}`, chosen after the run; its own baseline is `{own}`, which its limits, its cause tests and \
-             when it ended are about",
+            "compared with `{}`, chosen after the run, whose own baseline is `{own}`{left_out}",
             evidence.plan.baseline
         )
     });

@@ -27,10 +27,10 @@ pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Hea
     let is_led = latency.is_some();
     let first = latency.unwrap_or_else(|| throughput(plan, workload, duel));
     let cost = workload.decided_by_cost(duel).filter(|_| !is_led);
-    let rest = [operations(duel), deferring(duel), cost.map(|cost| cost_of(plan, cost)), durability(evidence, duel)];
+    let rest = [operations(duel), deferring(duel), cost.map(|cost| cost_of(plan, cost))];
     let several = evidence.conclusions.workloads.len() > 1;
     let first = if several { format!("{}: {first}", workload.workload) } else { first };
-    std::iter::once(first).chain(rest.into_iter().flatten()).collect()
+    std::iter::once(first).chain(rest.into_iter().flatten()).chain(durability(evidence, [duel])).collect()
 }
 
 /// `Of 84 operations 42 are slower and 42 are not decided.`
@@ -41,6 +41,7 @@ fn operations(duel: &HeadToHead) -> Option<String> {
         (Verdict::Faster, "faster"),
         (Verdict::Slower, "slower"),
         (Verdict::NoDifferenceShown, "the same within the margin"),
+        (Verdict::Mixed, "faster at some load levels and slower at others"),
         (Verdict::Inconclusive, "not decided"),
     ];
     let counted = verdicts.iter().filter_map(|(verdict, text)| {
@@ -327,8 +328,43 @@ fn rate(plan: &PlanRecord, workload: &WorkloadConclusions) -> String {
     rate.map_or(String::new(), |rate| format!("At {} transactions/s ", number(rate as f64)))
 }
 
-/// What a commit survives, where the two promise different things, and whether that was measured here.
-pub fn durability(evidence: &Evidence, duel: &HeadToHead) -> Option<String> {
+/// Who promises less than whom.
+struct Weaker<'a> {
+    weaker: Vec<&'a str>,
+    others: Vec<&'a str>,
+    may: &'static str,
+    known: String,
+}
+
+/// What a commit survives, where two promise different things, and whether that was measured here. Those that differ in
+/// the same way from one contender share a sentence.
+pub fn durability<'a>(evidence: &Evidence, duels: impl IntoIterator<Item = &'a HeadToHead>) -> Vec<String> {
+    let mut all: Vec<Weaker> = Vec::new();
+    for one in duels.into_iter().filter_map(|duel| weaker(evidence, duel)) {
+        let is_alike = |other: &Weaker| {
+            (other.may, &other.known) == (one.may, &one.known)
+                && (other.weaker == one.weaker || other.others == one.others)
+        };
+        match all.iter().position(is_alike) {
+            Some(place) if all[place].weaker == one.weaker => add(&mut all[place].others, one.others),
+            Some(place) => add(&mut all[place].weaker, one.weaker),
+            None => all.push(one),
+        }
+    }
+    let named = |names: &[&str]| joined(names.iter().map(|name| format!("`{name}`")).collect());
+    let sentence = |one: &Weaker| {
+        let verb = if one.others.len() == 1 { "does" } else { "do" };
+        format!("{} {}; {} {verb} not ({}).", named(&one.weaker), one.may, named(&one.others), one.known)
+    };
+    all.iter().map(sentence).collect()
+}
+
+fn add<'a>(names: &mut Vec<&'a str>, more: Vec<&'a str>) {
+    let new = more.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>();
+    names.extend(new);
+}
+
+fn weaker<'a>(evidence: &Evidence, duel: &'a HeadToHead) -> Option<Weaker<'a>> {
     let (baseline, candidate) = duel.durability.as_ref()?;
     // The letter orders them: D0 promises nothing.
     let (weaker, class, other) = match candidate < baseline {
@@ -350,7 +386,7 @@ pub fn durability(evidence: &Evidence, duel: &HeadToHead) -> Option<String> {
         }
         _ => "claimed by their settings, not measured here".to_owned(),
     };
-    Some(format!("`{weaker}` {may}; `{other}` does not ({known})."))
+    Some(Weaker { weaker: vec![weaker], others: vec![other], may, known })
 }
 
 /// Where one leads only while work is put off.
@@ -431,11 +467,11 @@ mod tests {
     }
 
     /// The made-up run under plain names, with what a test changes of its conclusions.
-    fn printed(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Vec<String> {
+    fn changed(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Evidence {
         let mut stored = stored_run(&Story::default());
         let mut conclusions = conclude(&stored.plan, &stored.run, &stored.trials);
         change(&mut stored.plan, &mut conclusions.workloads[0]);
-        let evidence = Evidence {
+        Evidence {
             folder: String::new(),
             plan: stored.plan,
             run: stored.run,
@@ -446,7 +482,11 @@ mod tests {
             windows: Default::default(),
             note: None,
             conclusions,
-        };
+        }
+    }
+
+    fn printed(change: impl FnOnce(&mut PlanRecord, &mut WorkloadConclusions)) -> Vec<String> {
+        let evidence = changed(change);
         let workload = &evidence.conclusions.workloads[0];
         let sentences = sentences(&evidence, workload, &workload.duels[0]);
         sentences.into_iter().map(|line| line.replace("5.6 <b>&tuned", "B").replace("`5.5`", "`A`")).collect()
@@ -588,5 +628,35 @@ mod tests {
             ),
         );
         check(("D3", "D0"), &format!("`B` may lose all data in a crash; `A` does not {claimed}"));
+    }
+
+    #[test]
+    fn those_that_differ_in_the_same_way_from_one_share_the_sentence() {
+        let told = |classes: [(&str, &str); 3]| {
+            let evidence = changed(|_, workload| {
+                let duel = workload.duels[0].clone();
+                let of = |name: &str, (one, other): (&str, &str)| HeadToHead {
+                    candidate: name.to_owned(),
+                    baseline: "A".to_owned(),
+                    durability: Some((one.to_owned(), other.to_owned())),
+                    ..duel.clone()
+                };
+                workload.duels = ["B", "C", "D"].into_iter().zip(classes).map(|(name, both)| of(name, both)).collect();
+            });
+            durability(&evidence, &evidence.conclusions.workloads[0].duels)
+        };
+        let [of_os, claimed] =
+            ["may lose up to the last second of commits in an OS crash", "(claimed by their settings"];
+        assert_eq!(
+            told([("D3", "D2"), ("D3", "D0"), ("D3", "D2")]),
+            [
+                format!("`B` and `D` {of_os}; `A` does not {claimed}, not measured here)."),
+                format!("`C` may lose all data in a crash; `A` does not {claimed}, not measured here)."),
+            ]
+        );
+        assert_eq!(
+            told([("D2", "D3"); 3]),
+            [format!("`A` {of_os}; `B`, `C` and `D` do not {claimed}, not measured here).")]
+        );
     }
 }

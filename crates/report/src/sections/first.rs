@@ -61,8 +61,7 @@ fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
         let duel = workload.duels.iter().find(|duel| !workload.is_rung(&duel.candidate));
         let top = workload.duels.iter().find(|duel| duel.candidate == ladder.top);
         let levels = ladder::levels(ladder).into_iter();
-        let sentences =
-            levels.chain(ladder::whole(ladder)).chain(top.and_then(|top| verdict::durability(evidence, top)));
+        let sentences = levels.chain(ladder::whole(ladder)).chain(verdict::durability(evidence, top));
         let steps = Block::Judgement { tone: Tone::Same, sentences: sentences.map(Text::from).collect() };
         return std::iter::once(steps).chain(duel.map(verdict)).collect();
     }
@@ -77,15 +76,10 @@ fn verdicts(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
 fn across(evidence: &Evidence) -> Option<Block> {
     let first = matrix::sentence(evidence)?;
     let duels = || evidence.conclusions.workloads.iter().flat_map(|workload| &workload.duels);
-    let mut sentences = vec![first];
-    for sentence in duels().filter_map(|duel| verdict::durability(evidence, duel)) {
-        if !sentences.contains(&sentence) {
-            sentences.push(sentence);
-        }
-    }
+    let sentences = std::iter::once(first).chain(verdict::durability(evidence, duels()));
     let is_faster = duels().any(|duel| duel.overall.verdict == Verdict::Faster);
     let tone = if is_faster { Tone::Faster } else { Tone::Open };
-    Some(Block::Judgement { tone, sentences: sentences.into_iter().map(Text::from).collect() })
+    Some(Block::Judgement { tone, sentences: sentences.map(Text::from).collect() })
 }
 
 /// `2 of 3 candidates are faster than `A`, 1 is slower. The fastest: …`
@@ -109,7 +103,7 @@ fn summary(evidence: &Evidence, workload: &WorkloadConclusions, duels: &[HeadToH
     let ratio = |duel: &&HeadToHead| duel.overall.ratio.unwrap_or(0.0);
     let best = best.max_by(|one, other| ratio(one).total_cmp(&ratio(other)));
     let told = best.map(|duel| verdict::throughput(&evidence.plan, workload, duel));
-    let durability = duels.iter().filter_map(|duel| verdict::durability(evidence, duel));
+    let durability = verdict::durability(evidence, duels);
     let tone = best.map_or(Tone::Open, |_| Tone::Faster);
     let sentences = std::iter::once(first).chain(told).chain(durability).map(Text::from);
     Block::Judgement { tone, sentences: sentences.collect() }

@@ -161,10 +161,11 @@ fn rows(evidence: &Evidence, ladder: &Ladder) -> Vec<Vec<Cell>> {
 fn verdict(rung: &Rung) -> Text {
     let Some(step) = &rung.step else { return Text::plain("not measured") };
     let verdict = Text::verdict(step.verdict, wording::verdict(step));
-    let verdict = verdict.and_quiet(at_levels(step, &rung.points));
+    let levels = at_levels(step, &rung.points);
+    let verdict = verdict.and_quiet(levels.as_str());
     match (&rung.trade, Mark::of(rung)) {
         (Some((before, here)), _) => verdict.and_quiet(format!("; durability {before} to {here}")),
-        (None, Mark::NotShown) if !is_mixed(rung) => verdict.and_quiet("; no gain shown"),
+        (None, Mark::NotShown) if levels.is_empty() => verdict.and_quiet("; no gain shown"),
         (None, _) => verdict,
     }
 }
