@@ -379,7 +379,7 @@ fn weaker<'a>(evidence: &Evidence, duel: &'a HeadToHead) -> Option<Weaker<'a>> {
     let measured = |contender: &str| evidence.conclusions.measured_class(contender);
     let known = match (measured(weaker), measured(other)) {
         (Some(its), Some(others)) if its == others => {
-            format!("claimed by their settings; measured here: both {}", its.text())
+            format!("claimed by their settings; measured here: {} each", its.text())
         }
         (Some(its), Some(others)) => {
             format!("claimed by their settings; measured here: `{weaker}` {}, `{other}` {}", its.text(), others.text())
