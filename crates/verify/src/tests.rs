@@ -65,6 +65,16 @@ fn a_run_as_it_was_written_comes_out_the_same() {
 }
 
 #[test]
+fn a_page_that_compares_with_another_contender_is_as_good_as_its_own() {
+    let runs = tempfile::tempdir().unwrap();
+    let run = stored(runs.path(), |_| {});
+    let evidence = Evidence::gather(&run).unwrap().against(CANDIDATE).unwrap();
+    let path = runs.path().join("other.html");
+    std::fs::write(&path, report::write_evidence(&evidence, "html", &Options::default()).unwrap()).unwrap();
+    assert_eq!(of_page(&path).unwrap().differences, Vec::<String>::new());
+}
+
+#[test]
 fn a_plan_changed_after_the_fact_is_noticed() {
     let runs = tempfile::tempdir().unwrap();
     let run = stored(runs.path(), |_| {});

@@ -56,7 +56,7 @@ pub fn render(document: &Document, records: &str) -> String {
          <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n<header>\n<p class=\"run\">{name}</p>\n<h1>{title}</h1>\n"
     );
     if let Some(note) = &document.note {
-        let _ = writeln!(page, "<p class=\"note\">{}</p>", escape(note));
+        let _ = writeln!(page, "<p class=\"note\">{}</p>", spans(&note.as_str().into()));
     }
     page += &first(&document.first.body);
     page += "</header>\n";
