@@ -362,7 +362,9 @@ fn a_reader_may_compare_with_another_contender_than_the_baseline() {
     let turned = own.clone().against(&candidate).unwrap();
     assert_eq!(turned.conclusions.workloads[0].duels[0].candidate, baseline);
     assert!((ratio(&own) * ratio(&turned) - 1.0).abs() < 1e-9, "{} and {}", ratio(&own), ratio(&turned));
-    assert!(analysis::cause_test::tests(&turned.plan, &turned.run, &turned.trials.all()).is_empty());
+    let tests =
+        |evidence: &Evidence| analysis::cause_test::tests(&evidence.plan, &evidence.run, &evidence.trials.all());
+    assert!(!tests(&own).is_empty() && tests(&turned).is_empty(), "a cause test is about the run's own baseline");
     let told = format!("compared with `{candidate}`, chosen after the run, whose own baseline is `{baseline}`");
     assert!(sections::document(&turned).note.unwrap().starts_with(&told));
 

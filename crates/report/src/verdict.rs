@@ -360,8 +360,11 @@ pub fn durability<'a>(evidence: &Evidence, duels: impl IntoIterator<Item = &'a H
 }
 
 fn add<'a>(names: &mut Vec<&'a str>, more: Vec<&'a str>) {
-    let new = more.into_iter().filter(|name| !names.contains(name)).collect::<Vec<_>>();
-    names.extend(new);
+    for name in more {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
 }
 
 fn weaker<'a>(evidence: &Evidence, duel: &'a HeadToHead) -> Option<Weaker<'a>> {
