@@ -59,6 +59,8 @@ pub const KINDS: &[Kind] = &[
     counted("redo_bytes_per_tx", &["counter.innodb.redo_bytes", "counter.postgres.wal_bytes"]),
     counted(LOG_WAITS, &["counter.innodb.log_waits", "counter.postgres.wal_buffers_full"]),
     counted(DOUBLE_WRITES, &["counter.innodb.doublewrite_pages"]),
+    counted("pages_compressed_per_tx", &["counter.innodb.compress_ops"]),
+    counted("pages_decompressed_per_tx", &["counter.innodb.uncompress_ops"]),
     counted(MISSES, &["counter.innodb.buffer_pool_reads", "counter.postgres.blks_read"]),
     counted("row_lock_waits_per_tx", &["counter.innodb.row_lock_waits"]),
     counted(LOCK_MS, &["counter.innodb.row_lock_time_ms"]),

@@ -14,6 +14,8 @@ pub fn title(metric: &str) -> Option<&'static str> {
         "redo_bytes_per_tx" => "redo or WAL bytes",
         "log_waits_per_tx" => "waits for the log's buffer",
         "doublewrite_pages_per_tx" => "double-written pages",
+        "pages_compressed_per_tx" => "compressions of pages",
+        "pages_decompressed_per_tx" => "decompressions of pages",
         "buffer_misses_per_tx" => "buffer misses",
         "row_lock_waits_per_tx" => "row-lock waits",
         "row_lock_wait_ms_per_tx" => "waiting for row locks (ms)",
