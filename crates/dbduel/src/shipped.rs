@@ -15,6 +15,7 @@ macro_rules! shipped {
 /// Files under `experiments/`, the first one to try in front.
 const SHIPPED: &[(&str, &str)] = shipped![
     "quickstart.toml",
+    "compressed-tables.toml",
     "cpu-efficiency.toml",
     "dbt2-innodb-builds.toml",
     "flush-policy.toml",
