@@ -138,9 +138,20 @@ impl Timeline {
         now_ns >= end_ns.saturating_add(self.retry_ns.load(Ordering::Relaxed)) || self.is_stopped()
     }
 
-    /// From now on only so many transactions start, over all clients.
+    /// Only so many transactions of the interval start, over all clients. Set before the interval is opened: whoever
+    /// reads a time inside it reads the limit too.
     pub fn limit(&self, transactions: u64) {
-        self.left.store(transactions, Ordering::Relaxed);
+        self.left.store(transactions, Ordering::SeqCst);
+    }
+
+    /// When the interval starts. A limit is set right before that, so the wait is one of nanoseconds.
+    fn start_ns(&self) -> u64 {
+        loop {
+            match self.window_start_ns.load(Ordering::Acquire) {
+                u64::MAX => std::thread::yield_now(),
+                start_ns => return start_ns,
+            }
+        }
     }
 
     /// A client has nothing left to do. When all have left, the interval is over.
@@ -163,10 +174,14 @@ impl Timeline {
         self.left.load(Ordering::Relaxed) == 0 || self.left_early.load(Ordering::Relaxed)
     }
 
-    /// Takes one of the transactions that may still start; `false` when there is none.
-    pub fn take_one(&self) -> bool {
+    /// Takes one of the transactions that may still start, for one that is due at `due_ns`; `false` when there is none.
+    pub fn take_one(&self, due_ns: u64) -> bool {
         // A limit that does not exist must cost nothing: it would be an update of a shared line per transaction.
         if self.left.load(Ordering::Relaxed) == u64::MAX {
+            return true;
+        }
+        // What is due before the interval belongs to the warm-up, and takes none of the interval's.
+        if due_ns < self.start_ns() {
             return true;
         }
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
@@ -180,14 +195,25 @@ mod tests {
     #[test]
     fn a_limit_lets_exactly_so_many_transactions_start() {
         let timeline = Timeline::default();
-        assert!(timeline.take_one());
+        assert!(timeline.take_one(100));
         timeline.limit(1001);
         let taken: u32 = std::thread::scope(|scope| {
             let takers: Vec<_> =
-                (0..4).map(|_| scope.spawn(|| (0..1000).filter(|_| timeline.take_one()).count() as u32)).collect();
+                (0..4).map(|_| scope.spawn(|| (0..1000).filter(|_| timeline.take_one(100)).count() as u32)).collect();
+            // Those that began before the interval was opened wait until they know whether they are in it.
+            timeline.open_window(Window { start_ns: 100, end_ns: 200 });
             takers.into_iter().map(|taker| taker.join().unwrap()).sum()
         });
         assert_eq!(taken, 1001);
+    }
+
+    #[test]
+    fn a_transaction_of_the_warm_up_takes_none_of_the_intervals() {
+        let timeline = Timeline::default();
+        timeline.limit(1);
+        timeline.open_window(Window { start_ns: 100, end_ns: 200 });
+        assert!(timeline.take_one(99) && timeline.take_one(99) && timeline.take_one(100));
+        assert!(!timeline.take_one(100));
     }
 
     #[test]

@@ -174,7 +174,7 @@ async fn next_arrival<K: Clock>(
     if slot.timeline.is_over(now_ns) && matches!(slot.pacer, Pacer::Closed) {
         return None;
     }
-    (arrival.missed || slot.timeline.take_one()).then_some(arrival)
+    (arrival.missed || slot.timeline.take_one(arrival.due_ns)).then_some(arrival)
 }
 
 /// How soon a background slot checks an empty queue again. All check at the same moments, so that

@@ -95,6 +95,22 @@ fn an_interval_lasts_as_long_as_asked_for_although_all_clients_rest_until_after_
     assert!(tally.committed == 2 && tally.interval_ns < 700_000_000, "all that were asked for are done");
 }
 
+#[test]
+fn a_limited_number_is_of_transactions_of_the_interval_whatever_ran_before_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = NullServer::start(Dialect::MySql, &folder.path().join("null.sock")).unwrap();
+    let target = target(Dialect::MySql, server.endpoint());
+    for _ in 0..20 {
+        let workload: Arc<dyn Workload> = Arc::new(Resting(Duration::ZERO));
+        let options = LoadOptions { clients: 2, transactions_max: Some(500), ..LoadOptions::default() };
+        let interrupted = AtomicBool::new(false);
+        let mut load = Load::prepare(&workload, &target, options, &interrupted).unwrap();
+        load.warm_up(Duration::ZERO, &mut |_| ()).unwrap();
+        let tally = load.measure(Some(Duration::from_secs(60)), &mut |_| (), &mut || ()).whole().unwrap();
+        assert_eq!(tally.committed, 500);
+    }
+}
+
 /// Passes so many answers on, and of the next one only three bytes.
 fn cut_off(mut client: UnixStream, server: &Path, answers: u32) {
     let mut server = UnixStream::connect(server).unwrap();
