@@ -397,7 +397,7 @@ fn over_ssh(bench: &Bench, packages: &Path) -> Result<Vec<String>> {
     let file = |duration: &str, listen: &str| {
         format!(
             "contender = [{contenders}]\n\
-             workload = {{ name = \"oltp_point_select\", rows = 1000, clients = 4, rate = 100 }}\n\
+             workload = {{ name = \"oltp_point_select\", rows = 1000, clients = 4, rate = 1000 }}\n\
              method = {{ preset = \"quick\", duration = \"{duration}\", warmup = \"1s\", blocks = 2, stop = \"never\" }}\n\
              clients.transport = \"tcp\"\n\
              [cluster]\nlauncher = \"ssh\"\nhosts = [\"worker\"]\nworkers = 2\nssh = [\"-F\", \"{}\"]\n\
