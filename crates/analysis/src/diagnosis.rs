@@ -232,6 +232,7 @@ impl<'a> At<'a> {
             Sign::More { by, .. } => is_more(by),
             Sign::Less { by, .. } => seen.difference(other(side)).is_above(by),
             Sign::Twice { by, .. } => is_more(by) && seen.is_twice(side),
+            Sign::Only { by, .. } => is_more(by) && seen.values(side).1 < by,
             Sign::NotMore { by, .. } => !is_more(by),
             Sign::Above { level, .. } => seen.values(side).0 > level,
             Sign::HalfOfTheGap { .. } => {

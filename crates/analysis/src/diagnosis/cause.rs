@@ -16,6 +16,7 @@ named! {
         GeneratorLimits = "generator limits",
         LogWrites = "waiting on log writes",
         LogSyncs = "log syncs",
+        CompressedPages = "compressed pages",
         BufferMisses = "buffer misses",
         DoubleWrites = "waiting on double writes",
         RowLocks = "waiting on row locks",

@@ -38,6 +38,8 @@ pub const CPU_USER: &str = "cpu_user_us_per_tx";
 pub const SWITCHES: &str = "ctx_voluntary_per_tx";
 pub const FAULTS: &str = "page_faults_minor_per_tx";
 pub const SYNCS: &str = "syncs_per_tx";
+pub const COMPRESSED: &str = "pages_compressed_per_tx";
+pub const DECOMPRESSED: &str = "pages_decompressed_per_tx";
 pub const MISSES: &str = "buffer_misses_per_tx";
 pub const DOUBLE_WRITES: &str = "doublewrite_pages_per_tx";
 pub const LOG_WAITS: &str = "log_waits_per_tx";
@@ -59,8 +61,8 @@ pub const KINDS: &[Kind] = &[
     counted("redo_bytes_per_tx", &["counter.innodb.redo_bytes", "counter.postgres.wal_bytes"]),
     counted(LOG_WAITS, &["counter.innodb.log_waits", "counter.postgres.wal_buffers_full"]),
     counted(DOUBLE_WRITES, &["counter.innodb.doublewrite_pages"]),
-    counted("pages_compressed_per_tx", &["counter.innodb.compress_ops"]),
-    counted("pages_decompressed_per_tx", &["counter.innodb.uncompress_ops"]),
+    counted(COMPRESSED, &["counter.innodb.compress_ops"]),
+    counted(DECOMPRESSED, &["counter.innodb.uncompress_ops"]),
     counted(MISSES, &["counter.innodb.buffer_pool_reads", "counter.postgres.blks_read"]),
     counted("row_lock_waits_per_tx", &["counter.innodb.row_lock_waits"]),
     counted(LOCK_MS, &["counter.innodb.row_lock_time_ms"]),

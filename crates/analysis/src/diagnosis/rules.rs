@@ -5,8 +5,8 @@
 
 use super::cause::CauseKind::{self, *};
 use super::costs::{
-    BOUND, CPU_USER, DEADLOCKS, DOUBLE_WRITES, FAULTS, HOST_TAKEN, LATCH_WAITS, LOCK_MS, LOG_WAITS, MISS_SHARE, MISSES,
-    SPINS, SWITCHES, SYNCS, SYSTEM_SHARE,
+    BOUND, COMPRESSED, CPU_USER, DEADLOCKS, DECOMPRESSED, DOUBLE_WRITES, FAULTS, HOST_TAKEN, LATCH_WAITS, LOCK_MS,
+    LOG_WAITS, MISS_SHARE, MISSES, SPINS, SWITCHES, SYNCS, SYSTEM_SHARE,
 };
 use record::format::ContrastKind;
 
@@ -40,6 +40,11 @@ pub enum Sign {
         what: &'static str,
         by: f64,
     },
+    /// As `More`, and the other has less than that.
+    Only {
+        what: &'static str,
+        by: f64,
+    },
     /// It can be seen, and there is no more of it by so much.
     NotMore {
         what: &'static str,
@@ -60,7 +65,9 @@ impl Sign {
     /// The quantity that is compared.
     pub fn what(self) -> &'static str {
         match self {
-            Sign::More { what, .. } | Sign::Less { what, .. } | Sign::Twice { what, .. } => what,
+            Sign::More { what, .. } | Sign::Less { what, .. } | Sign::Twice { what, .. } | Sign::Only { what, .. } => {
+                what
+            }
             Sign::NotMore { what, .. } | Sign::Above { what, .. } | Sign::HalfOfTheGap { what } => what,
         }
     }
@@ -147,11 +154,18 @@ pub const RULES: &[Rule] = &[
         contrast: ON_TMPFS,
         ..WHATEVER
     },
+    // A pool that holds pages in both forms misses more, and threads wait for the one that decompresses.
+    Rule {
+        kind: CompressedPages,
+        any: &[Sign::Only { what: DECOMPRESSED, by: 0.1 }, Sign::Only { what: COMPRESSED, by: 0.1 }],
+        ..COMPUTING
+    },
     // A miss costs CPU too, so nothing is asked of it.
     Rule {
         kind: BufferMisses,
         tps: &[Move::Down],
         all: &[Sign::More { what: MISSES, by: 0.1 }, Sign::Above { what: MISS_SHARE, level: 0.01 }],
+        unless: &[CompressedPages],
         contrast: ON_TMPFS,
         ..WHATEVER
     },
@@ -205,7 +219,7 @@ pub const RULES: &[Rule] = &[
         kind: KernelTime,
         all: &[Sign::More { what: SYSTEM_SHARE, by: 0.05 }],
         any: &[Sign::More { what: SWITCHES, by: 0.5 }, Sign::More { what: FAULTS, by: 1.0 }],
-        unless: &[LogSyncs, BufferMisses],
+        unless: &[LogSyncs, CompressedPages, BufferMisses],
         ..COMPUTING
     },
     Rule {
@@ -213,14 +227,14 @@ pub const RULES: &[Rule] = &[
         few_clients: FewClients::NotUp,
         all: &[Sign::More { what: SPINS, by: 100.0 }],
         contrast: ALONE,
-        unless: &[BufferMisses],
+        unless: &[CompressedPages, BufferMisses],
         ..COMPUTING
     },
     Rule {
         kind: LongerCodePath,
         few_clients: FewClients::UpToo,
         any: &[Sign::More { what: CPU_USER, by: 0.0 }, Sign::NotMore { what: SWITCHES, by: 0.5 }],
-        unless: &[LogSyncs, BufferMisses, KernelTime, Spinning],
+        unless: &[LogSyncs, CompressedPages, BufferMisses, KernelTime, Spinning],
         who: Who::Candidate,
         ..COMPUTING
     },
@@ -230,7 +244,7 @@ pub const RULES: &[Rule] = &[
         tps: &[Move::Up],
         cpu_use: &[Move::Same, Move::Down],
         cpu_per_tx: &[Move::Down],
-        unless: &[LogSyncs, BufferMisses, KernelTime, Spinning],
+        unless: &[LogSyncs, CompressedPages, BufferMisses, KernelTime, Spinning],
         ..WHATEVER
     },
     Rule {

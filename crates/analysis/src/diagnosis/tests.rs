@@ -8,7 +8,9 @@ use record::format::{ContrastKind, ContrastRecord};
 /// What both sides show at a point: metric, baseline, candidate.
 type Shown = Vec<(&'static str, f64, f64)>;
 
-const SEEN_PER_TX: [&str; 8] = [
+const SEEN_PER_TX: [&str; 10] = [
+    "counter.innodb.compress_ops",
+    "counter.innodb.uncompress_ops",
     "counter.innodb.doublewrite_pages",
     "counter.innodb.data_fsyncs",
     "counter.innodb.buffer_pool_reads",
@@ -104,6 +106,31 @@ fn a_buffer_pool_that_misses_is_named_whatever_that_costs_in_cpu() {
     }
     // Half a page in sixty is no reason.
     check(16, 0.3, 1.2, &shown(0.5), &[]);
+}
+
+#[test]
+fn compressed_pages_are_named_before_what_follows_from_them() {
+    let shown = |decompressed: [f64; 2]| {
+        vec![
+            ("counter.innodb.uncompress_ops", decompressed[0], decompressed[1]),
+            ("counter.innodb.compress_ops", decompressed[0] / 6.0, decompressed[1] / 6.0),
+            ("counter.innodb.buffer_pool_reads", 15.0, 22.0),
+            ("counter.innodb.buffer_pool_read_requests", 240.0, 240.0),
+            ("counter.innodb.spin_rounds", 14.0, 125.0),
+            ("server_cpu_user_s", 9e-4, 5e-3),
+            ("server_cpu_system_s", 2e-4, 3e-4),
+        ]
+    };
+    let named = "compressed pages";
+    check(4, 0.25, 4.0, &shown([0.0, 27.0]), &[(named, "supported", CANDIDATE)]);
+    // One page in many transactions is none.
+    check(4, 0.25, 4.0, &shown([0.01, 27.0]), &[(named, "supported", CANDIDATE)]);
+    let reversed = shown([0.0, 27.0]).into_iter().map(|(name, baseline, candidate)| (name, candidate, baseline));
+    check(4, 4.0, 0.25, &reversed.collect(), &[(named, "supported", BASELINE)]);
+    // Where both compress, the one that misses more decompresses more.
+    check(4, 0.25, 4.0, &shown([18.0, 27.0]), &[("buffer misses", "supported", CANDIDATE)]);
+    // Without more CPU it is no reason.
+    check(4, 0.25, 0.9, &shown([0.0, 27.0]), &[("buffer misses", "supported", CANDIDATE)]);
 }
 
 #[test]

@@ -65,6 +65,9 @@ fn claim_of(kind: CauseKind, who: &str, other: &str) -> String {
         CauseKind::GeneratorLimits => "the load generator was the limit, so no cause is claimed".to_owned(),
         CauseKind::LogWrites => format!("{who} waits for log writes to reach the disk"),
         CauseKind::LogSyncs => format!("{who} syncs its log to disk far more often, which costs time and CPU"),
+        CauseKind::CompressedPages => {
+            format!("{who} compresses and decompresses pages, which {other} does not")
+        }
         CauseKind::BufferMisses => format!("{who} reads from disk what {other} finds in its buffers"),
         CauseKind::DoubleWrites => format!("{who} waits for pages that it writes twice (doublewrite)"),
         CauseKind::RowLocks => format!("transactions on {who} wait for each other's row locks"),
