@@ -23,7 +23,7 @@ pub fn section(evidence: &Evidence) -> Section {
         Some(sentence) => vec![sentence],
         None => evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect(),
     };
-    body.extend(super::recovery::first(evidence).into_iter().map(Block::para));
+    body.extend(super::recovery::first(evidence));
     body.extend(main_chart(evidence));
     body.extend(matrix::table(evidence).map(|table| Block::OnPage(vec![Block::Table(table)])));
     body.extend(gate(evidence).map(Block::para));

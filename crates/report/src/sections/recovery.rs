@@ -47,88 +47,60 @@ fn named(all: &[Durability]) -> Vec<Durability> {
     all.iter().map(|one| Durability { contender: name(one), ..one.clone() }).collect()
 }
 
-/// For the first screen: one sentence of each contender, and one of all that kept everything in as many crashes.
-pub fn first(evidence: &Evidence) -> Vec<String> {
-    brief(&named(&evidence.conclusions.durability))
+/// For the first screen: what was broken or damaged in sentences, and a row of each contender.
+pub fn first(evidence: &Evidence) -> Vec<Block> {
+    let all = &named(&evidence.conclusions.durability);
+    let is_told = |one: &&Durability| one.is_broken || one.measured.is_none();
+    let broken = all.iter().filter(is_told).map(class);
+    let damaged = all.iter().flat_map(|one| one.crashes.iter().filter_map(|tally| damage(&one.contender, tally)));
+    let sentences = broken.chain(damaged).map(Block::para);
+    sentences.chain(Block::table(brief(all))).chain(bound(all).map(Block::para)).collect()
 }
 
-fn brief(all: &[Durability]) -> Vec<String> {
-    let sentence = |one: &Durability| {
-        let is_alike = |other: &&Durability| is_clean(one) && is_clean(other) && outcome(one) == outcome(other);
-        let group: Vec<&Durability> = all.iter().filter(is_alike).collect();
-        match group.as_slice() {
-            [] | [_] => Some(format!("{} {}{}", class(one), losses(one), back(one))),
-            [first, ..] => std::ptr::eq(*first, one).then(|| kept(&group)),
-        }
-    };
-    all.iter().filter_map(sentence).collect()
-}
-
-/// Every crash was followed to its end, and nothing was lost or damaged.
-fn is_clean(one: &Durability) -> bool {
-    let clean = |tally: &CrashTally| {
-        tally.loss_probability_below.is_some() && tally.damage.is_empty() && tally.not_restarted == 0
-    };
-    !one.is_broken && one.measured.is_some() && one.crashes.iter().all(clean)
-}
-
-fn outcome(one: &Durability) -> (Option<String>, Vec<(CrashKind, usize)>) {
-    let crashes = one.crashes.iter().map(|tally| (tally.kind, tally.crashes)).collect();
-    (one.measured.map(|class| class.text()), crashes)
-}
-
-/// `` `A` and `B` promise D3 by their settings, `C` D2; measured at least D2. 8 kills of each lost none of … ``
-fn kept(group: &[&Durability]) -> String {
-    let first = group[0];
-    let measured = first.measured.map_or(String::new(), |class| class.text());
-    let of_kind = |(place, tally): (usize, &CrashTally)| {
-        let acknowledged = group.iter().map(|one| one.crashes[place].acknowledged).sum();
-        let crashes = format!("{} of each", crashes_of(tally.kind, tally.crashes));
-        Some(lost_none(&crashes, acknowledged, tally.loss_probability_below?))
-    };
-    let losses: Vec<String> = first.crashes.iter().enumerate().filter_map(of_kind).collect();
-    let seconds = || group.iter().filter_map(|one| one.recovery.t_rw_s);
-    let back = seconds().min_by(f64::total_cmp).zip(seconds().max_by(f64::total_cmp)).map(|(least, most)| {
-        format!(" They committed again {} to {} s after the restart (medians).", number(least), number(most))
-    });
-    format!("{}; measured {measured}. {}{}", promises(group), losses.join(" "), back.unwrap_or_default())
-}
-
-/// `` `A` and `B` promise D3 by their settings, `C` D2 ``
-fn promises(group: &[&Durability]) -> String {
-    let claimed = |one: &Durability| one.claimed.clone().unwrap_or_else(|| UNKNOWN.to_owned());
-    let mut classes: Vec<String> = group.iter().map(|one| claimed(one)).collect();
-    classes.sort_by(|one, other| other.cmp(one));
-    classes.dedup();
-    let promise = |(place, class): (usize, &String)| {
-        let of_class = group.iter().filter(|one| claimed(one) == *class);
-        let names: Vec<String> = of_class.map(|one| format!("`{}`", one.contender)).collect();
-        let (verb, settings) = match (place, names.len()) {
-            (0, 1) => (" promises", " by its settings"),
-            (0, _) => (" promise", " by their settings"),
-            _ => ("", ""),
+/// What the crashes of each contender come to; how many lost anything by kind of crash.
+fn brief(all: &[Durability]) -> Table {
+    let columns = [
+        Column::name("contender", 0),
+        Column::name("promised", 2),
+        Column::name("measured", 0),
+        Column::number("kills with a loss", 0),
+        Column::number("OS crashes with a loss", 0),
+        Column::number("lost commits", 0),
+        Column::number("of", 3),
+        Column::number("first commit s", 1),
+    ];
+    let row = |one: &Durability| {
+        let losing = |kind: CrashKind| {
+            let tally = one.crashes.iter().find(|tally| tally.kind == kind && tally.crashes > 0);
+            tally.map_or("-".to_owned(), |tally| format!("{} of {}", tally.losing, tally.crashes))
         };
-        format!("{}{verb} {class}{settings}", joined(names))
+        let sum = |of: fn(&CrashTally) -> u64| whole(one.crashes.iter().map(of).sum());
+        [
+            one.contender.clone(),
+            claimed(one),
+            one.measured.map_or("-".to_owned(), |measured| measured.text()),
+            losing(CrashKind::Kill),
+            losing(CrashKind::Os),
+            sum(|tally| tally.lost),
+            sum(|tally| tally.acknowledged),
+            optional_number(one.recovery.t_rw_s),
+        ]
     };
-    classes.iter().enumerate().map(promise).collect::<Vec<_>>().join(", ")
+    Table::new(columns).with_rows(all.iter().map(row)).without_empty_columns()
 }
 
-fn lost_none(crashes: &str, acknowledged: u64, below: f64) -> String {
-    format!(
-        "{crashes} lost none of {} acknowledged commits: with 95 % confidence the probability that one loses commits \
-         is below {}.",
-        whole(acknowledged),
-        percent(below)
-    )
+/// The weakest of the bounds: of the contender with the fewest crashes without a loss.
+fn bound(all: &[Durability]) -> Option<String> {
+    let bounds = all.iter().flat_map(|one| &one.crashes).filter_map(|tally| tally.loss_probability_below);
+    let weakest = bounds.max_by(f64::total_cmp)?;
+    Some(format!(
+        "Where no crash of a kind lost commits, the probability that one does is below {} with 95 % confidence.",
+        percent(weakest)
+    ))
 }
 
-/// `` It committed again 0.31 s after the restart (median of 30 crashes).``, behind other sentences.
-fn back(one: &Durability) -> String {
-    let crashes = one.crashes.iter().map(|tally| tally.crashes - tally.not_restarted).sum();
-    let crashes = count_of(crashes, "crash", "crashes");
-    one.recovery.t_rw_s.map_or(String::new(), |seconds| {
-        format!(" It committed again {} s after the restart (median of {crashes}).", number(seconds))
-    })
+fn claimed(one: &Durability) -> String {
+    one.claimed.clone().unwrap_or_else(|| "-".to_owned())
 }
 
 fn sentences(one: &Durability) -> Vec<String> {
@@ -172,7 +144,12 @@ fn crashes_of(kind: CrashKind, crashes: usize) -> String {
 fn loss(tally: &CrashTally) -> String {
     let crashes = crashes_of(tally.kind, tally.crashes);
     if let Some(below) = tally.loss_probability_below {
-        return lost_none(&crashes, tally.acknowledged, below);
+        return format!(
+            "{crashes} lost none of {} acknowledged commits: with 95 % confidence the probability that one loses commits \
+             is below {}.",
+            whole(tally.acknowledged),
+            percent(below)
+        );
     }
     let window = tally.window_s.map(|window| format!(", of at most the last {} s", number(window)));
     format!(
@@ -282,7 +259,7 @@ fn crashes(all: &[Durability]) -> Table {
         [
             one.contender.clone(),
             tally.kind.title().to_owned(),
-            one.claimed.clone().unwrap_or_else(|| "-".to_owned()),
+            claimed(one),
             one.measured.map_or("-".to_owned(), |measured| measured.text()),
             tally.crashes.to_string(),
             tally.losing.to_string(),
@@ -469,37 +446,25 @@ mod tests {
     }
 
     #[test]
-    fn the_first_screen_has_the_time_to_recover() {
-        let one = of("D3", "D3", false, vec![clean(CrashKind::Kill), lossy(CrashKind::Os)]);
-        assert_eq!(back(&one), " It committed again 0.310 s after the restart (median of 60 crashes).");
-    }
-
-    #[test]
-    fn contenders_that_kept_everything_share_a_sentence_and_one_that_did_not_has_its_own() {
-        let clean = |name: &str, t_rw_s: f64| {
-            let one = of("D3", "D3", false, vec![clean(CrashKind::Kill)]);
-            let recovery = RecoveryFigures { t_rw_s: Some(t_rw_s), ..one.recovery.clone() };
-            Durability { contender: name.to_owned(), recovery, ..one }
+    fn the_first_screen_has_a_row_for_each_contender_and_kinds_of_crashes_that_were_made() {
+        let kept = of("D3", "D3", false, vec![clean(CrashKind::Kill), clean(CrashKind::Os)]);
+        let lost = of("D2", "D2", false, vec![clean(CrashKind::Kill), lossy(CrashKind::Os)]);
+        let shown = |all: &[Durability]| {
+            let table = brief(all);
+            let titles: Vec<String> = table.columns.iter().map(|column| column.title.clone()).collect();
+            let cells = |row: &crate::document::Row| row.cells.iter().map(|cell| cell.text.raw()).collect::<Vec<_>>();
+            (titles, table.rows.iter().map(cells).collect::<Vec<_>>())
         };
-        let lossy = of("D3", "D1", true, vec![lossy(CrashKind::Kill)]);
-        let told = brief(&[clean("B", 0.3), lossy.clone(), clean("C", 1.5)]);
-        assert_eq!(
-            told[0],
-            "`B` and `C` promise D3 by their settings; measured D3. 30 kills of each lost none of 25,294 acknowledged \
-             commits: with 95 % confidence the probability that one loses commits is below 9.5 %. They committed again \
-             0.300 to 1.50 s after the restart (medians)."
-        );
-        assert!(
-            told.len() == 2 && told[1].starts_with("`A` promises D3 by its settings and does not keep it"),
-            "{told:?}"
-        );
-        let weaker = Durability { claimed: Some("D2".to_owned()), ..clean("C", 1.5) };
-        let told = brief(&[clean("B", 0.3), weaker, clean("E", 0.5)]);
-        assert!(told.len() == 1, "{told:?}");
-        assert!(told[0].starts_with("`B` and `E` promise D3 by their settings, `C` D2; measured D3. 30 kills of each"));
-        assert!(
-            brief(&[clean("B", 0.3), lossy])[0].starts_with("`B` promises D3 by its settings; measured D3. 30 kills")
-        );
+        let (titles, rows) = shown(&[kept.clone(), lost.clone()]);
+        assert_eq!(titles[3..5], ["kills with a loss", "OS crashes with a loss"]);
+        assert_eq!(rows[0], ["A", "D3", "D3", "0 of 30", "0 of 30", "0", "25,294", "0.310"]);
+        assert_eq!(rows[1], ["A", "D2", "D2", "0 of 30", "28 of 30", "1,672", "25,294", "0.310"]);
+        let (titles, rows) = shown(&[of("D3", "D3", false, vec![clean(CrashKind::Kill)])]);
+        assert!(titles.len() == 7 && rows[0].len() == 7, "{titles:?}");
+        let weaker = CrashTally { crashes: 5, loss_probability_below: Some(0.45), ..clean(CrashKind::Kill) };
+        let told = bound(&[kept, lost.clone(), of("D3", "D3", false, vec![weaker])]).unwrap();
+        assert!(told.contains("is below 45 % with"), "{told}");
+        assert_eq!(bound(&[of("D1", "D1", false, vec![lossy(CrashKind::Kill)])]), None);
     }
 
     #[test]
