@@ -100,7 +100,12 @@ impl ActiveRun {
     fn start(request: &Request) -> Result<ActiveRun, Error> {
         let file = request.file.as_deref().expect("FILE is asked for unless a run goes on");
         let (experiment, plan) = planned(request, file, None)?;
-        ActiveRun::of(&request.known, experiment, plan, &request.runs, file, None)
+        let mut run = ActiveRun::of(&request.known, experiment, plan, &request.runs, file, None)?;
+        if request.overrides.line.is_some() {
+            // No file of the user's has these contenders.
+            run.file = run.run_dir.path().join("experiment.toml");
+        }
+        Ok(run)
     }
 
     /// A run that begins, of an experiment that can be read from `file` again.

@@ -4,6 +4,7 @@
 //! name the case in which one would want the flag.
 
 pub mod hide_password;
+mod subject;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -16,6 +17,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 
 use experiment::{Overrides, meant_by, preset_names, quantity};
 
+pub use subject::{SubjectArgs, expect_two};
 pub use terminal::exit;
 
 pub const EXIT_HELP: &str = "\
@@ -29,6 +31,16 @@ Exit status:
     5  check: the data are not as they should be; verify: something differs; selftest: a target was
        missed; push, pull: a run is another than the one that is stored
   130  interrupted; what was measured is kept, `--resume` goes on";
+
+/// What the program prints when it is given nothing: what it is, what to try, where to read on.
+pub const FIRST_LINES: [&str; 6] = [
+    "dbduel: which of these database servers is faster, by how much, and how sure?",
+    "  dbduel run mysql@5.7 mysql@8.0     fetches and measures both: 3 min to a verdict",
+    "  dbduel run sqlite 'sqlite?synchronous=OFF'        the same without any server",
+    "  dbduel list                        servers, workloads and stored runs",
+    "  dbduel --help                      all commands; `dbduel run --help` has more",
+    "Guide: docs/guide/first-duel.md in the source; man pages: dbduel man --out DIR",
+];
 
 /// Which of these database servers is faster for this work, by how much, and how sure are we?
 #[derive(Debug, Parser)]
@@ -121,6 +133,9 @@ const RENAMED: [(&str, &str); 2] = [("--contrast", "--test-causes"), ("--diagnos
 /// Short options of pgbench, by the long names of other tools.
 const PGBENCH: [(&str, &str); 4] = [("-c", "threads"), ("-j", "jobs"), ("-T", "time"), ("-s", "scale")];
 
+/// Keys of an experiment file that have a flag of their name.
+const FLAGS_OF_KEYS: [&str; 3] = ["clients", "rows", "duration"];
+
 fn with_new_flag(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(flag)) = error.get(ContextKind::InvalidArg).cloned() else { return error };
     let long = PGBENCH.iter().find(|(short, _)| *short == flag).map_or(flag.as_str(), |(_, long)| long);
@@ -130,7 +145,8 @@ fn with_new_flag(mut error: clap::Error) -> clap::Error {
         (Some(new), _) => suggest(&mut error, new),
         (None, Some((["blocks"], _))) => suggest(&mut error, "--blocks"),
         (None, Some((keys, place))) => {
-            let tip = format!("here this is a key of the experiment file: `{}`, {place}", keys[0]);
+            let flag = if FLAGS_OF_KEYS.contains(&keys[0]) { format!("--{}, or ", keys[0]) } else { String::new() };
+            let tip = format!("here this is {flag}a key of the experiment file: `{}`, {place}", keys[0]);
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
         }
     }
@@ -143,9 +159,16 @@ fn suggest(error: &mut clap::Error, flag: &str) {
 
 /// The whole command line, with the help of the commands that parse their own arguments.
 pub fn command() -> clap::Command {
-    let command =
-        Cli::command().mut_subcommand("aa", |sub| sub.mut_arg("blocks", |blocks| blocks.help(AA_BLOCKS_HELP)));
+    let command = Cli::command().mut_subcommand("plan", |sub| sub.mut_arg("contenders", |arg| arg.help(PLAN_HELP)));
+    let command = command.mut_subcommand("aa", |sub| {
+        let sub = sub.mut_arg("contenders", |arg| arg.help(AA_HELP));
+        sub.mut_arg("blocks", |blocks| blocks.help(AA_BLOCKS_HELP))
+    });
+    let command = command.mut_subcommand("history", |sub| {
+        sub.mut_subcommand("run", |sub| sub.mut_arg("contenders", |arg| arg.help(HISTORY_HELP)))
+    });
     let command = command.mut_subcommand("tune", |sub| {
+        let sub = sub.mut_arg("contenders", |arg| arg.help(TUNE_HELP));
         let sub = sub.mut_arg("budget", |budget| budget.help(TUNE_BUDGET_HELP));
         let sub = sub.mut_arg("seed", |seed| seed.help(TUNE_SEED_HELP));
         sub.mut_arg("blocks", |blocks| blocks.help(TUNE_BLOCKS_HELP))
@@ -158,9 +181,8 @@ pub fn command() -> clap::Command {
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Read the experiment from this TOML file
-    #[arg(value_name = "FILE")]
-    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub subject: SubjectArgs,
     /// Keep the run under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
@@ -169,6 +191,9 @@ pub struct RunArgs {
     pub resume: Option<String>,
     #[command(flatten)]
     pub method: MethodArgs,
+    /// Write the experiment to this new file, and run nothing
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub write: Option<PathBuf>,
     /// File the run under this label, such as commit=4f2a91c; may be given more than once, wins over
     /// [labels] of the file
     #[arg(long, value_name = "KEY=VALUE", value_parser = experiment::label)]
@@ -196,10 +221,11 @@ impl RunArgs {
     /// Those of a run that another command makes.
     pub fn of(runs: &Path, method: &MethodArgs) -> RunArgs {
         RunArgs {
-            file: None,
+            subject: SubjectArgs::default(),
             runs: runs.to_owned(),
             resume: None,
             method: method.clone(),
+            write: None,
             label: Vec::new(),
             gate: false,
             store: None,
@@ -209,23 +235,33 @@ impl RunArgs {
         }
     }
 
-    pub fn request(&self) -> campaign::Request {
-        let RunArgs { file, runs, resume, .. } = self;
-        campaign::Request {
+    /// What is asked for, without a file where nothing names one.
+    pub fn request(&self) -> anyhow::Result<campaign::Request> {
+        let RunArgs { runs, resume, .. } = self;
+        let labels = self.label.iter().cloned().collect();
+        let overrides = Overrides { twins: self.twins, labels, ..self.method.overrides() };
+        let asked = self.subject.asked(overrides.clone())?;
+        let (file, overrides) = asked.map_or((None, overrides), |(file, overrides)| (Some(file), overrides));
+        Ok(campaign::Request {
             known: crate::KNOWN,
-            file: file.clone(),
+            file,
             runs: runs.clone(),
             resume: resume.clone(),
-            overrides: self.overrides(),
+            overrides,
             progress: crate::commands::note,
-        }
-    }
-
-    pub fn overrides(&self) -> Overrides {
-        let labels = self.label.iter().cloned().collect();
-        Overrides { twins: self.twins, labels, ..self.method.overrides() }
+        })
     }
 }
+
+const PLAN_HELP: &str = "Plan this: an experiment file, contenders, or both, as `dbduel run --help` describes them; without \
+     any, list the experiments that come with dbduel";
+const AA_HELP: &str = "Take the first contender, the workloads, the sweep and the method from this experiment file, or \
+     test this contender, such as mysql@8.0; as in `dbduel run --help`";
+const TUNE_HELP: &str = "Take the first contender, the workloads, the sweep and the method from this experiment file, or \
+     tune this contender, such as mysql@8.0; as in `dbduel run --help`. The search uses the first workload, the others \
+     are kept for the comparison";
+const HISTORY_HELP: &str = "Take workloads, sweep, method, and the settings of the first contender from this experiment file \
+     [default: those that `dbduel run` has for contenders without a file]";
 
 /// `aa` always runs all its blocks: it asks how far blocks differ, not which contender is faster.
 const AA_BLOCKS_HELP: &str = "Run this many blocks [default: 20]; of fewer than 8 no result is kept";
@@ -233,9 +269,8 @@ const AA_BLOCKS_HELP: &str = "Run this many blocks [default: 20]; of fewer than 
 /// An A/A test: its flags are those of `run` that apply to it.
 #[derive(Debug, Clone, Args)]
 pub struct AaArgs {
-    /// Take the first contender, the workloads, the sweep and the method from this TOML file
-    #[arg(value_name = "FILE", required_unless_present = "resume")]
-    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub subject: SubjectArgs,
     /// Keep the run under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
@@ -260,10 +295,8 @@ const TUNE_SEED_HELP: &str = "Draw candidates, order and clients' inputs from th
 /// A search: the comparison of its winner takes the flags of `run` that apply to it.
 #[derive(Debug, Args)]
 pub struct TuneArgs {
-    /// Take the first contender, the workloads, the sweep and the method from this TOML file; the search
-    /// uses the first workload, the others are kept for the comparison
-    #[arg(value_name = "FILE", required_unless_present = "resume")]
-    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub subject: SubjectArgs,
     /// Keep search and comparison under this folder
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
@@ -286,20 +319,22 @@ pub struct TuneArgs {
 
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// Read the experiment from this TOML file; without one, list the experiments that come with dbduel
-    #[arg(value_name = "FILE")]
-    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub subject: SubjectArgs,
     #[command(flatten)]
     pub method: MethodArgs,
+    /// Write the experiment to this new file, and print no plan
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "defaults", "try_out"])]
+    pub write: Option<PathBuf>,
     /// Print the plan as JSON instead of text
     #[arg(long)]
     pub json: bool,
     /// Print every default of an experiment file, with its reason, and plan nothing
-    #[arg(long, conflicts_with_all = ["file", "json"])]
+    #[arg(long, conflicts_with_all = ["contenders", "json"])]
     pub defaults: bool,
     /// Start each contender, run every transaction of your scripts once, take back what they changed as far as the server
     /// can, and print statements, rows and times
-    #[arg(long = "try", requires = "file", conflicts_with_all = ["json", "defaults"])]
+    #[arg(long = "try", requires = "contenders", conflicts_with_all = ["json", "defaults"])]
     pub try_out: bool,
 }
 
@@ -362,6 +397,7 @@ impl MethodArgs {
             blocks: self.blocks,
             seed: self.seed,
             set: self.settings().collect(),
+            line: None,
             accept_noisy: self.accept_noisy,
             contrast: self.test_causes,
             diagnose: self.profile,
@@ -532,9 +568,8 @@ pub enum HistoryAction {
 
 #[derive(Debug, Args)]
 pub struct HistoryRunArgs {
-    /// Take workloads, sweep, method, and the settings of the first contender from this TOML file
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub subject: SubjectArgs,
     /// Measure these releases: a list, mysql@5.5.9,5.6.24,8.0.31, a range of the catalogue, postgres@9.6..18, or a list of
     /// container images, mysql:8.0.20,mysql:8.4, which are ordered by the versions of their servers
     #[arg(long, value_name = "ENGINE@VERSIONS")]

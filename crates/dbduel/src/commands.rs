@@ -33,11 +33,12 @@ use terminal::wants_color;
 pub use terminal::{Failure, note, print, print_bytes, print_report};
 
 use crate::KNOWN;
-use crate::cli::{Cli, Command, PlanArgs, ReportArgs, Rows, exit};
+use crate::cli::{Cli, Command, PlanArgs, ReportArgs, Rows, exit, expect_two};
 use crate::shipped;
 use bench::command_line::Verb;
-use experiment::{DEFAULT_EXPERIMENT, Experiment};
-use record::shell::shell_word;
+use experiment::{DEFAULT_EXPERIMENT, Experiment, Line, Overrides};
+use record::secrets;
+use record::shell::{shell_path, shell_word};
 use report::Evidence;
 
 /// Does what the command line asks and gives the exit status.
@@ -175,6 +176,24 @@ fn write_new(path: &Path, text: &str) -> Result<()> {
     file.write_all(text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// `--write`: the experiment of a command line as a file to keep, which is read once to be sure of it.
+fn write_experiment(new: &Path, file: &Path, overrides: &Overrides) -> Result<u8, Failure> {
+    let line = overrides.line.as_ref().map(Line::without_passwords);
+    let overrides = &Overrides { line, ..overrides.clone() };
+    let text = Experiment::source(file, &KNOWN, overrides).map_err(Failure::usage)?.text;
+    let name = new.display().to_string();
+    if secrets::mask(&text) != text {
+        return Err(Failure::usage(anyhow!(
+            "{} holds a password, and dbduel writes none into a file\n  next: name a `password_file` in it, or give DBDUEL_PASSWORD",
+            file.display()
+        )));
+    }
+    Experiment::parse(&text, &name, &KNOWN, &Overrides::default()).map_err(Failure::usage)?;
+    write_new(new, &text).map_err(Failure::usage)?;
+    print(&format!("{name} written\n  next: dbduel run {}\n", shell_path(new)))?;
+    Ok(exit::DONE)
+}
+
 /// What a terminal gets of a text report.
 fn first_screen() -> report::Options {
     report::Options { brief: true, width: Some(terminal::width()), ..report::Options::default() }
@@ -186,11 +205,16 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         print(DEFAULT_EXPERIMENT)?;
         return Ok(exit::DONE);
     }
-    let Some(file) = args.file.as_deref() else {
+    let Some((file, overrides)) = args.subject.asked(args.method.overrides()).map_err(Failure::usage)? else {
         print(&shipped::list())?;
         return Ok(exit::DONE);
     };
-    let experiment = Experiment::load(file, &KNOWN, &args.method.overrides()).map_err(Failure::usage)?;
+    expect_two(&overrides).map_err(Failure::usage)?;
+    if let Some(new) = &args.write {
+        return write_experiment(new, &file, &overrides);
+    }
+    let file = file.as_path();
+    let experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     expect_open_files(&experiment, file).map_err(Failure::usage)?;
     let point = experiment.points().swap_remove(0);

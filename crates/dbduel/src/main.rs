@@ -55,6 +55,10 @@ fn main() -> ExitCode {
             return ExitCode::from(cli::exit::USAGE);
         }
     };
+    if arguments.len() == 1 && !is_link(&arguments) {
+        cli::FIRST_LINES.iter().for_each(|line| commands::note(line));
+        return ExitCode::from(cli::exit::USAGE);
+    }
     match commands::dispatch(&cli::parse(with_command_of_link(arguments))) {
         Ok(status) => ExitCode::from(status),
         Err(failure) => {
@@ -66,11 +70,15 @@ fn main() -> ExitCode {
 
 /// A link to this program whose name ends in `pgbench` is `dbduel pgbench`.
 fn with_command_of_link(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    let name = arguments.first().and_then(|program| Path::new(program).file_name());
-    if name.is_some_and(|name| name.to_string_lossy().ends_with("pgbench")) {
+    if is_link(&arguments) {
         arguments.insert(1, "pgbench".into());
     }
     arguments
+}
+
+fn is_link(arguments: &[OsString]) -> bool {
+    let name = arguments.first().and_then(|program| Path::new(program).file_name());
+    name.is_some_and(|name| name.to_string_lossy().ends_with("pgbench"))
 }
 
 /// What went wrong, and its causes; the mistakes of a file stand alone.

@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use support::{dbduel, text};
+use support::{compare, dbduel, text};
 
 fn manifest_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -21,17 +21,6 @@ fn toml_files(folder: &Path) -> Vec<PathBuf> {
     files.sort();
     assert!(!files.is_empty(), "no experiment under {}", folder.display());
     files
-}
-
-/// Compares with the stored transcript, or rewrites it; gives what differs.
-fn compare(transcript: &Path, output_text: &str) -> Option<String> {
-    if std::env::var_os("DBDUEL_BLESS").is_some() {
-        std::fs::write(transcript, output_text).unwrap();
-        return None;
-    }
-    let expected = std::fs::read_to_string(transcript).unwrap_or_default();
-    (expected != output_text)
-        .then(|| format!("{}\n--- expected\n{expected}--- output\n{output_text}", transcript.display()))
 }
 
 #[test]

@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+/// What stands in messages for the file of an experiment that has none.
+pub const COMMAND_LINE: &str = "command line";
+
 /// One thing that is wrong, with the lines that help to repair it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
@@ -33,7 +36,10 @@ impl fmt::Display for Mistakes {
                 writeln!(out, "  {note}")?;
             }
         }
-        write!(out, "next: `dbduel plan --defaults` prints every key, its default and the reason for it")
+        match self.file.as_str() {
+            COMMAND_LINE => write!(out, "next: `dbduel run --help` describes contenders and the flags beside them"),
+            _ => write!(out, "next: `dbduel plan --defaults` prints every key, its default and the reason for it"),
+        }
     }
 }
 

@@ -3,30 +3,32 @@
 //! The comments are those of `default-experiment.toml`: a default and its reason stand there and nowhere else.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 
-use crate::{DEFAULT_EXPERIMENT, Known, TargetUrl};
+use crate::server_word::{Server, quoted};
+use crate::{DEFAULT_EXPERIMENT, Known};
 
-/// Each server is an engine with its version, a folder, or the URL of a running server.
+/// Each server is an engine with its version, an image, a folder, an archive, or the URL of a running server.
 pub fn new_file(known: &Known, servers: &[String], workload: &str) -> Result<String> {
-    let contenders = servers.iter().map(|server| Contender::of(server, known)).collect::<Result<Vec<_>>>()?;
+    let contenders = servers.iter().map(|server| Ok(Server::of(server, known)?.without_password()));
+    let contenders = contenders.collect::<Result<Vec<_>>>()?;
     let kind = known
         .workloads
         .find(workload)
         .with_context(|| format!("unknown workload `{workload}`\n  next: `dbduel list workloads` has the names"))?;
     let one_pass = known.needs(kind, &Default::default()).is_ok_and(|needs| needs.one_pass);
-    let same = contenders[0].lines == contenders[1].lines;
+    let same = contenders[0].keys == contenders[1].keys;
     let mut text = "# `dbduel plan FILE` prints what this leads to, `dbduel run FILE` measures it.\n\
                     # `dbduel schema` prints a JSON Schema for editors.\n\n"
         .to_owned();
     for (index, contender) in contenders.iter().enumerate() {
         let name = if same { format!("name = \"{}\"\n", ["a", "b"][index]) } else { String::new() };
-        let _ = write!(text, "[[contender]]\n{name}{}", contender.lines);
-        if !contender.is_target {
-            text += "# settings = { }             # settings of the server; each is read back\n";
-        }
+        let _ = write!(text, "[[contender]]\n{name}{}", contender.lines());
+        text += match contender.is_target {
+            true => PASSWORD_LINE,
+            false => "# settings = { }             # settings of the server; each is read back\n",
+        };
         text.push('\n');
     }
     let _ = write!(text, "# Of each contender:\n{}\n", commented("contender", &[]));
@@ -47,6 +49,9 @@ pub fn new_file(known: &Known, servers: &[String], workload: &str) -> Result<Str
     let _ = write!(text, "\n# [clients]\n{}", commented("clients", &[]));
     Ok(text)
 }
+
+/// A password never stands in a file that dbduel writes.
+pub const PASSWORD_LINE: &str = "# password_file = \"FILE\"        # else the password comes from DBDUEL_PASSWORD\n";
 
 /// The default of an option as TOML has it.
 fn shown(default: &str) -> String {
@@ -75,76 +80,6 @@ fn commented(table: &str, without: &[&str]) -> String {
         }
     }
     kept.concat()
-}
-
-/// The lines that name one server.
-struct Contender {
-    lines: String,
-    is_target: bool,
-}
-
-impl Contender {
-    fn of(server: &str, known: &Known) -> Result<Contender> {
-        if server.contains("://") {
-            return target(server);
-        }
-        if Path::new(server).is_dir() {
-            return folder(Path::new(server), known);
-        }
-        if Path::new(server).is_file() {
-            return source("archive", server, server, known);
-        }
-        if server.contains([':', '/']) {
-            return image(server, known);
-        }
-        Ok(Contender { lines: format!("engine = {}\n", quoted(server)), is_target: false })
-    }
-}
-
-/// A password never stands in a file that dbduel writes.
-fn target(text: &str) -> Result<Contender> {
-    let url = TargetUrl::parse(text).map_err(|error| anyhow!("cannot read the URL of a target: {error}"))?;
-    let url = TargetUrl { password: None, ..url };
-    let password = "# password_file = \"FILE\"        # else the password comes from DBDUEL_PASSWORD\n";
-    Ok(Contender { lines: format!("target = {}\n{password}", quoted(&url.to_string())), is_target: true })
-}
-
-/// Nothing is fetched: which engine it is, the name shows or the user adds.
-fn image(reference: &str, known: &Known) -> Result<Contender> {
-    let is_in_files = engine::expect_image(reference).map_err(|why| anyhow!("`{reference}` is no image: {why}"))?;
-    let name = reference.rsplit('/').next().unwrap_or(reference);
-    match reference.split_once(':').filter(|_| is_in_files) {
-        Some((prefix, path)) => {
-            source("image", &format!("{prefix}:{}", std::path::absolute(path)?.display()), name, known)
-        }
-        None => source("image", reference, name, known),
-    }
-}
-
-fn source(key: &str, text: &str, name: &str, known: &Known) -> Result<Contender> {
-    if known.engines.named_in(name).is_none() {
-        bail!(
-            "`{text}` does not show which engine it is\n  next: write the file by hand, with `engine` beside `{key}`"
-        );
-    }
-    Ok(Contender { lines: format!("{key} = {}\n", quoted(text)), is_target: false })
-}
-
-/// A folder holds the server of one engine.
-fn folder(folder: &Path, known: &Known) -> Result<Contender> {
-    let path: PathBuf = std::path::absolute(folder).with_context(|| format!("no folder {}", folder.display()))?;
-    let version =
-        |engine: &&&dyn engine::Engine| engine.version_of(&engine.locate(&path)?, &engine::Surroundings::default());
-    let holds = known.engines.0.iter().filter(|engine| version(engine).is_ok());
-    let Some(engine) = holds.map(|engine| engine.kind()).next() else {
-        bail!("{} holds no server: expected an unpacked one, with a folder `bin` or `sbin`", folder.display());
-    };
-    let path = path.to_str().with_context(|| format!("{} is not UTF-8", folder.display()))?;
-    Ok(Contender { lines: format!("engine = {}\nbasedir = {}\n", quoted(engine), quoted(path)), is_target: false })
-}
-
-fn quoted(text: &str) -> String {
-    toml::Value::from(text).to_string()
 }
 
 #[cfg(test)]
@@ -208,7 +143,7 @@ mod tests {
         let text = written(["mysql:8.0", "registry.example:5000/db/percona-server:8.4"], "oltp_read_write");
         assert!(text.contains("image = \"mysql:8.0\"\n"), "{text}");
         assert!(text.contains("image = \"registry.example:5000/db/percona-server:8.4\"\n"), "{text}");
-        let wrong = |server: &str| Contender::of(server, &known()).err().unwrap().to_string();
+        let wrong = |server: &str| Server::of(server, &known()).err().unwrap().to_string();
         assert!(wrong("registry.example/db:1").contains("does not show which engine"));
         assert!(wrong("MySQL:8").contains("upper case"));
     }

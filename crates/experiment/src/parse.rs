@@ -17,6 +17,7 @@ use super::gate::read_gate;
 use super::keys::{CLIENTS_KEYS, TOP_KEYS, names};
 use super::labels::{Labels, read_labels};
 use super::ladder::read_ladders;
+use super::line::{self, Line};
 use super::mistakes::{Mistake, Mistakes, suggestion};
 use super::plan::files_of;
 use super::recovery::{self, read_recovery};
@@ -42,6 +43,8 @@ pub struct Overrides {
     pub labels: Labels,
     /// Keys of the file: those that [`Experiment::load`] sets, or that a stored text has already.
     pub set: Settings,
+    /// Contenders of the command line, in place of the file's or of any file.
+    pub line: Option<Line>,
     /// The file's first contender runs against itself; the others are left out.
     pub twins: bool,
     /// The name of an experiment whose file gives none; without it, that is the name of the file.
@@ -65,6 +68,7 @@ impl Overrides {
             diagnose,
             labels,
             set,
+            line,
             twins: _,
             fallback_name: _,
             files: _,
@@ -72,7 +76,7 @@ impl Overrides {
         } = self;
         let switches = [accept_noisy, contrast, diagnose];
         let has_none = preset.is_none() && budget.is_none() && blocks.is_none() && seed.is_none();
-        has_none && labels.is_empty() && set.is_empty() && !switches.contains(&&true)
+        has_none && labels.is_empty() && set.is_empty() && line.is_none() && !switches.contains(&&true)
     }
 
     /// What makes the stored text of a run the experiment of its plan again.
@@ -88,6 +92,7 @@ impl Overrides {
             diagnose: method.diagnose,
             labels: Labels::new(),
             set: plan.set.clone(),
+            line: None,
             twins: plan.twins,
             fallback_name: Some(aa::name_of_the_file(plan).to_owned()),
             files: Some(files_of(plan)),
@@ -104,11 +109,18 @@ impl Experiment {
         Experiment::parse(&edited.text, &file, known, overrides).map_err(|mistakes| edited.place(mistakes))
     }
 
-    /// The text of an experiment file, with what the command line set in it.
+    /// The text of an experiment file, with what the command line set in it; of a line without a file, the text that it
+    /// asks for.
     pub fn source(path: &Path, known: &Known, overrides: &Overrides) -> Result<Edited, Mistakes> {
         let file = path.display().to_string();
-        let source = known.source(path).map_err(|cause| unreadable(&file, &cause))?;
-        Edited::of(&source, &file, &overrides.set)
+        let has_file = overrides.line.as_ref().is_none_or(|line| line.has_file);
+        let source = has_file.then(|| known.source(path).map_err(|cause| unreadable(&file, &cause))).transpose()?;
+        let preset = overrides.preset.as_deref();
+        let text = match (&overrides.line, source) {
+            (Some(line), source) => line.text(source.as_deref(), known, preset),
+            (None, source) => Ok(Edited::untouched(&source.unwrap_or_default())),
+        };
+        text.map_err(|error| line::mistake(&error))?.with(&file, &overrides.set)
     }
 
     /// Checks the text of an experiment file, in which everything is set; `file` is its name in messages.
@@ -625,6 +637,7 @@ pub mod tests {
             diagnose: false,
             labels: [("commit".to_owned(), "new".to_owned())].into(),
             set: Settings::new(),
+            line: None,
             twins: false,
             fallback_name: None,
             files: None,

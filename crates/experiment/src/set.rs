@@ -3,7 +3,7 @@
 //! The text of the file is edited and then read like any other, so a key means the same in both places and a wrong one
 //! gets the same answer. A stored run keeps the edited text, and in its plan what was set.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
@@ -68,26 +68,91 @@ pub struct Edited {
     lines: Vec<Line>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Line {
     /// From 1; `None` where the command line made it.
     origin: Option<usize>,
-    /// What the command line set here.
-    set: Option<String>,
+    /// The part of the command line that made it what it is.
+    by: Option<String>,
+}
+
+/// Whole lines that the command line makes, and the part of it that asked for them.
+pub struct Made {
+    pub text: String,
+    pub by: Option<String>,
 }
 
 impl Edited {
-    /// Edits a text that is readable as TOML; of another one the reader finds what is wrong.
-    pub fn of(source: &str, file: &str, settings: &Settings) -> Result<Edited, Mistakes> {
-        let own = |line| Line { origin: Some(line), set: None };
-        let mut edited = Edited { text: source.to_owned(), lines: (1..=source.split('\n').count()).map(own).collect() };
+    /// The text of a file as it is.
+    pub fn untouched(source: &str) -> Edited {
+        let own = |line| Line { origin: Some(line), by: None };
+        Edited { text: source.to_owned(), lines: (1..=source.split('\n').count()).map(own).collect() }
+    }
+
+    /// A text that is in no file.
+    pub fn made(lines: &[Made]) -> Edited {
+        let mut edited = Edited { text: String::new(), lines: vec![Line::default()] };
+        edited.append(lines);
+        edited
+    }
+
+    /// Adds whole lines behind the last one.
+    pub fn append(&mut self, made: &[Made]) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+            self.lines.push(Line::default());
+        }
+        // What stands behind the last line break is a line, too.
+        self.lines.pop();
+        for Made { text, by } in made {
+            let line = Line { origin: None, by: by.clone() };
+            self.lines.extend(vec![line; text.matches('\n').count()]);
+            self.text += text;
+        }
+        self.lines.push(Line::default());
+    }
+
+    /// Takes keys at the top of the file out, with everything below them and the comments in between.
+    pub fn remove(&mut self, keys: &[&str]) {
+        let Ok(root) = DeTable::parse(&self.text) else { return };
+        let line_of = |at: usize| self.text[..at].matches('\n').count();
+        let (mut out, mut kept) = (BTreeSet::new(), BTreeSet::new());
+        for (key, value) in root.get_ref() {
+            let lines = if keys.contains(&key.get_ref().as_ref()) { &mut out } else { &mut kept };
+            for span in [key.span()].into_iter().chain(spans(value)) {
+                lines.extend(line_of(span.start)..=line_of(span.end.max(1) - 1));
+            }
+        }
+        let texts: Vec<&str> = self.text.split('\n').collect();
+        let (mut stays, mut between) = (Vec::new(), Vec::new());
+        let mut is_behind_removed = false;
+        for line in 0..texts.len() {
+            if out.contains(&line) {
+                between.clear();
+                is_behind_removed = true;
+            } else if is_behind_removed && !kept.contains(&line) {
+                between.push(line);
+            } else {
+                stays.append(&mut between);
+                stays.push(line);
+                is_behind_removed = false;
+            }
+        }
+        stays.append(&mut between);
+        let text = stays.iter().map(|line| texts[*line]).collect::<Vec<_>>().join("\n");
+        self.lines = stays.into_iter().map(|line| self.lines[line].clone()).collect();
+        self.text = text;
+    }
+
+    /// With keys that `--set` gives, where the text is readable as TOML; of another one the reader finds what is wrong.
+    pub fn with(mut self, file: &str, settings: &Settings) -> Result<Edited, Mistakes> {
         for (path, value) in settings {
-            edited.set(path, value).map_err(|what| {
+            self.set(path, value).map_err(|what| {
                 let mistake = Mistake { line: None, what: format!("--set {path}: {what}"), notes: Vec::new() };
                 Mistakes { file: file.to_owned(), list: vec![mistake] }
             })?;
         }
-        Ok(edited)
+        Ok(self)
     }
 
     fn set(&mut self, path: &str, value: &str) -> Result<(), String> {
@@ -100,38 +165,50 @@ impl Edited {
         edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         let shown = shown(&Settings::from([(path.to_owned(), value.clone())]));
         for (range, text) in edits {
-            self.replace(range, &text, &format!("{path}={}", shown[path]));
+            self.replace(range, &text, &format!("--set {path}={}", shown[path]));
         }
         Ok(())
     }
 
-    fn replace(&mut self, range: Range<usize>, text: &str, set: &str) {
+    fn replace(&mut self, range: Range<usize>, text: &str, by: &str) {
         let line_of = |at: usize| self.text[..at].matches('\n').count();
         let (first, last) = (line_of(range.start), line_of(range.end));
         let added = text.matches('\n').count();
-        let made = Line { origin: None, set: Some(set.to_owned()) };
+        let made = Line { origin: None, by: Some(by.to_owned()) };
         let kept = self.lines[first].clone();
         let lines: Vec<Line> = if range.is_empty() && text.ends_with('\n') {
             (0..added).map(|_| made.clone()).chain([kept]).collect()
         } else {
-            let touched = if text.starts_with('\n') { kept } else { Line { set: made.set.clone(), ..kept } };
+            let touched = if text.starts_with('\n') { kept } else { Line { by: made.by.clone(), ..kept } };
             [touched].into_iter().chain((0..added).map(|_| made.clone())).collect()
         };
         self.lines.splice(first..=last, lines);
         self.text.replace_range(range, text);
     }
 
-    /// Mistakes by the lines of the file, or by what the command line set.
+    /// Mistakes by the lines of the file, or by the part of the command line.
     pub fn place(&self, mut mistakes: Mistakes) -> Mistakes {
         for mistake in &mut mistakes.list {
             let Some(line) = mistake.line.and_then(|line| self.lines.get(line - 1)) else { continue };
             mistake.line = line.origin;
-            if let Some(set) = &line.set {
-                mistake.what = format!("--set {set}: {}", mistake.what);
+            if let Some(by) = &line.by {
+                mistake.what = format!("{by}: {}", mistake.what);
             }
         }
         mistakes
     }
+}
+
+/// Where a value stands, piece by piece: tables with a header have one for it, and one for each key.
+fn spans(value: &Value<'_>) -> Vec<Range<usize>> {
+    let inside: Vec<Range<usize>> = match value.get_ref() {
+        DeValue::Table(table) => {
+            table.iter().flat_map(|(key, value)| [vec![key.span()], spans(value)].concat()).collect()
+        }
+        DeValue::Array(all) => all.iter().flat_map(spans).collect(),
+        _ => Vec::new(),
+    };
+    [vec![value.span()], inside].concat()
 }
 
 type Edits = Vec<(Range<usize>, String)>;
@@ -251,7 +328,7 @@ mod tests {
 
     fn edited(source: &str, given: &[&str]) -> Edited {
         let settings = given.iter().map(|one| setting(one).unwrap()).collect();
-        Edited::of(source, "x.toml", &settings).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+        Edited::untouched(source).with("x.toml", &settings).unwrap_or_else(|mistakes| panic!("{mistakes}"))
     }
 
     fn value(text: &str, path: &[&str]) -> String {
@@ -304,7 +381,7 @@ mod tests {
         }
         for refused in ["sweep=1", "workload=1", "workload.simple=1", "name.x=1"] {
             let settings = Settings::from([setting(refused).unwrap()]);
-            assert!(Edited::of(FILE, "x.toml", &settings).is_err(), "{refused}");
+            assert!(Edited::untouched(FILE).with("x.toml", &settings).is_err(), "{refused}");
         }
     }
 
@@ -322,6 +399,29 @@ mod tests {
         assert_eq!(placed("the article's"), (Some(10), "--set workload.rows=\"some\": wrong".to_owned()));
         assert_eq!(placed("blocks"), (None, "--set method.blocks=8: wrong".to_owned()));
         assert_eq!(placed("label = \"complex\""), (Some(13), "wrong".to_owned()));
+    }
+
+    #[test]
+    fn a_key_goes_with_all_its_tables_and_the_comments_between_them_and_nothing_else() {
+        let source = "# what for\nbaseline = 'a'\nname = 'n'\n\n# the first\n[[contender]] # x\nname = 'a'\n# why\n\
+                      settings.y = 1\n\n[contender.more]\nz = \'\'\'a\n[b]\'\'\'\n\n# the work\n[workload] # w\nrows = 1\n\
+                      [[contender]]\nengine = 'b'\n# end";
+        let mut edited = Edited::untouched(source);
+        edited.remove(&["contender", "baseline"]);
+        assert_eq!(edited.text, "# what for\nname = 'n'\n\n# the first\n\n# the work\n[workload] # w\nrows = 1\n# end");
+        edited
+            .append(&[Made { text: "[[contender]]\nengine = 'c'\n".to_owned(), by: Some("contender `c`".to_owned()) }]);
+        let placed = |line: usize| {
+            let mistake = Mistake { line: Some(line), what: "wrong".into(), notes: Vec::new() };
+            let mut mistakes = edited.place(Mistakes { file: "x.toml".into(), list: vec![mistake] });
+            let mistake = mistakes.list.remove(0);
+            (mistake.line, mistake.what)
+        };
+        assert_eq!(placed(8), (Some(17), "wrong".to_owned()));
+        assert_eq!(placed(11), (None, "contender `c`: wrong".to_owned()));
+        let mut short = Edited::untouched("contender = [{ engine = 'a' },\n { engine = 'b' }]\nworkload = 'w'\n");
+        short.remove(&["contender"]);
+        assert_eq!(short.text, "workload = 'w'\n");
     }
 
     #[test]

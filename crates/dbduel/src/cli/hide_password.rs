@@ -16,7 +16,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use experiment::MASK;
+use experiment::{MASK, is_secret_key};
 
 /// Names the descriptor that the arguments are handed over by. A number is no secret.
 const DESCRIPTOR: &str = "DBDUEL_ARGUMENTS";
@@ -109,7 +109,34 @@ fn masked_argument(argument: &OsString) -> OsString {
     {
         return OsString::from_vec([&bytes[..=equals], MASK.as_bytes()].concat());
     }
-    masked_url(bytes).map_or_else(|| argument.clone(), OsString::from_vec)
+    let masked = masked_url(bytes).unwrap_or_else(|| bytes.to_vec());
+    OsString::from_vec(masked_settings(&masked))
+}
+
+/// `NAME=VALUE` with a name that ends in `password` or the like: alone, as in `--settings` and `--set`, in the query of a
+/// contender or of a URL, or among the words of a connection string.
+fn masked_settings(bytes: &[u8]) -> Vec<u8> {
+    let is_separator = |byte: &u8| b"?& ".contains(byte);
+    let mut masked = Vec::with_capacity(bytes.len());
+    for piece in bytes.split_inclusive(is_separator) {
+        let (setting, end) = match piece.split_last() {
+            Some((last, setting)) if is_separator(last) => (setting, &piece[setting.len()..]),
+            _ => (piece, &[][..]),
+        };
+        match setting.iter().position(|byte| *byte == b'=') {
+            Some(equals) if equals + 1 < setting.len() && is_secret(&setting[..equals]) => {
+                masked.extend([&setting[..=equals], MASK.as_bytes(), end].concat());
+            }
+            _ => masked.extend(piece),
+        }
+    }
+    masked
+}
+
+/// The last part of a dotted path decides.
+fn is_secret(name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name);
+    is_secret_key(name.rsplit(['.', '=']).next().unwrap_or(&name))
 }
 
 /// `scheme://user:password@host`, even where the password holds what a URL should escape: everything
@@ -145,6 +172,25 @@ mod tests {
         check("dbduel bench --target mysql://app@db:3306/x", "dbduel bench --target mysql://app@db:3306/x");
         check("dbduel bench --password-file pw --tables 2", "dbduel bench --password-file pw --tables 2");
         check("dbduel run x.toml", "dbduel run x.toml");
+    }
+
+    #[test]
+    fn passwords_of_contenders_and_of_their_settings_are_masked_wherever_they_stand() {
+        check(
+            "dbduel run mysql@8.0 hosted=mysql://app:s3@cret@db/x?tls=require",
+            "dbduel run mysql@8.0 hosted=mysql://app:***@db/x?tls=require",
+        );
+        check("dbduel plan postgres://app@db/x?password=s3&a=1", "dbduel plan postgres://app@db/x?password=***&a=1");
+        check(
+            "dbduel aa old=mysql@5.7?validate_password_policy=LOW&x_secret=abc&y=1",
+            "dbduel aa old=mysql@5.7?validate_password_policy=LOW&x_secret=***&y=1",
+        );
+        check("dbduel run a b --settings root_password=abc", "dbduel run a b --settings root_password=***");
+        check(
+            "dbduel run x.toml --set contender.settings.password=abc",
+            "dbduel run x.toml --set contender.settings.password=***",
+        );
+        check("dbduel run --settings @my.cnf --settings a=b=c", "dbduel run --settings @my.cnf --settings a=b=c");
     }
 
     #[test]

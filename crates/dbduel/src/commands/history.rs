@@ -25,10 +25,11 @@ pub fn command(args: &HistoryArgs) -> Result<u8, Failure> {
 
 /// A ladder whose rungs are releases: all of them in every block, so that drift of the host cancels.
 fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
-    let overrides = args.method.overrides();
-    let source = Experiment::source(&args.file, &KNOWN, &overrides).map_err(Failure::usage)?.text;
     let mut releases = releases::releases(&KNOWN, &args.versions).map_err(Failure::usage)?;
-    let file = args.file.display().to_string();
+    let asked = args.subject.or(&releases[0]).asked(args.method.overrides()).map_err(Failure::usage)?;
+    let (path, overrides) = asked.expect("a release is named");
+    let source = Experiment::source(&path, &KNOWN, &overrides).map_err(Failure::usage)?.text;
+    let file = path.display().to_string();
     let over = |releases: &[String]| -> Result<Experiment, Failure> {
         let text = releases::over_releases(&source, releases)
             .with_context(|| format!("{file} is not readable as TOML"))
@@ -50,7 +51,7 @@ fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
     let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
     note(&format!("{}: {}", releases.len(), releases.join(", ")));
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
-    let active_run = ActiveRun::of(&KNOWN, experiment, plan, &args.runs, &args.file, None).map_err(failed)?;
+    let active_run = ActiveRun::of(&KNOWN, experiment, plan, &args.runs, &path, None).map_err(failed)?;
     let args = RunArgs { json: args.json, ..RunArgs::of(&args.runs, &args.method) };
     run_to_end(&args, &active_run, &interrupted)
 }

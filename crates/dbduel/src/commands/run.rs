@@ -11,26 +11,38 @@ use record::shell::shell_path;
 use report::Evidence;
 
 use super::follower::Follower;
-use super::{Failure, note, print_report, stored};
-use crate::cli::{RunArgs, exit};
+use super::{Failure, note, print_report, stored, write_experiment};
+use crate::cli::{RunArgs, exit, expect_two};
 use crate::progress_bar::Stderr;
 use crate::shipped;
 
 pub fn run(args: &RunArgs) -> Result<u8, Failure> {
-    if args.file.is_none() && args.resume.is_none() {
-        return Err(Failure::usage(anyhow!(
-            "no experiment file was given\n  `dbduel plan` lists those that come with dbduel\n  next: dbduel run {}",
-            shipped::FIRST
-        )));
+    let request = args.request().map_err(Failure::usage)?;
+    if request.file.is_none() && request.resume.is_none() {
+        return Err(nothing_named(if args.twins { "aa" } else { "run" }));
+    }
+    if !args.twins {
+        expect_two(&request.overrides).map_err(Failure::usage)?;
+    }
+    if let (Some(new), Some(file)) = (&args.write, &request.file) {
+        return write_experiment(new, file, &request.overrides);
     }
     // A mistake in the URL is found before anything is made.
     stored::url_to_write(args.store.as_deref())?;
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
-    match engine::interruption::ending_servers(&interrupted, || ActiveRun::begin(&args.request())) {
+    match engine::interruption::ending_servers(&interrupted, || ActiveRun::begin(&request)) {
         // Nothing is kept of a run that was still fetching its servers.
         Err(_) if interrupted.load(Ordering::Relaxed) => Ok(exit::INTERRUPTED),
         begun => run_to_end(args, &begun.map_err(failed)?, &interrupted),
     }
+}
+
+/// A command that needs a file or contenders has neither.
+pub fn nothing_named(command: &str) -> Failure {
+    Failure::usage(anyhow!(
+        "neither an experiment file nor contenders were given\n  `dbduel plan` lists the files that come with dbduel\n  next: dbduel {command} {}",
+        shipped::FIRST
+    ))
 }
 
 /// Goes through a session and prints what came out.

@@ -2,13 +2,14 @@
 //!
 //! The completion script asks the program itself for candidates, so that runs and versions are those of today.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Arg, Command};
 use clap_complete::CompletionCandidate;
-use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, PathCompleter};
+use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, PathCompleter, ValueCompleter};
 use clap_complete::env::{CompleteEnv, Shells};
 use clap_mangen::Man;
 
@@ -45,12 +46,22 @@ fn command() -> Command {
 /// An argument has the same candidates under every command.
 fn with_candidates(arg: Arg) -> Arg {
     match arg.get_id().as_str() {
+        "contenders" => arg.add(ArgValueCompleter::new(files_and_servers)),
         "file" => arg.add(ArgValueCompleter::new(PathCompleter::file().filter(is_toml))),
         "run" | "resume" | "results" | "subject" => arg.add(ArgValueCandidates::new(runs)),
         "engine" | "engines" | "servers" => arg.add(ArgValueCandidates::new(servers)),
         "words" | "workload" => arg.add(ArgValueCandidates::new(workloads)),
         _ => arg,
     }
+}
+
+/// What an experiment is made from: a file, and servers.
+fn files_and_servers(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let begins = |candidate: &CompletionCandidate| {
+        candidate.get_value().to_string_lossy().starts_with(&*begun.to_string_lossy())
+    };
+    let files = PathCompleter::file().filter(is_toml).complete(begun);
+    files.into_iter().chain(servers().into_iter().filter(begins)).collect()
 }
 
 fn is_toml(path: &Path) -> bool {

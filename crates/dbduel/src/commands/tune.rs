@@ -45,8 +45,9 @@ pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         return stored::go_on(args, run, &interrupted);
     }
     let begun = Instant::now();
-    let asked = SearchRequest { candidates: args.candidates, overrides: args.method.overrides() };
-    let file = args.file.as_deref().expect("clap asks for FILE unless --resume is given");
+    let subject = args.subject.asked(args.method.overrides()).map_err(Failure::usage)?;
+    let (file, overrides) = subject.ok_or_else(|| run::nothing_named("tune"))?;
+    let (file, asked) = (file.as_path(), SearchRequest { candidates: args.candidates, overrides });
     // The versions of images and archives are known only once these are unpacked.
     let overrides = Overrides { leaves_recovery: true, ..asked.overrides.clone() };
     let mut experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;

@@ -42,6 +42,17 @@ pub fn dbduel(arguments: &[&str]) -> Output {
         .expect("dbduel can be started")
 }
 
+/// Compares with the stored transcript, or rewrites it; gives what differs.
+pub fn compare(transcript: &Path, output_text: &str) -> Option<String> {
+    if std::env::var_os("DBDUEL_BLESS").is_some() {
+        fs::write(transcript, output_text).unwrap();
+        return None;
+    }
+    let expected = fs::read_to_string(transcript).unwrap_or_default();
+    (expected != output_text)
+        .then(|| format!("{}\n--- expected\n{expected}--- output\n{output_text}", transcript.display()))
+}
+
 /// Prints the reason a test is skipped; not by `eprintln!`, which the test harness swallows.
 pub fn print_skipped(why: &str) {
     std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();

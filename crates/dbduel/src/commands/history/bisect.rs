@@ -13,7 +13,7 @@ use toml::{Table, Value};
 use super::super::run::{failed, keep_reports, run};
 use super::super::{Failure, note, print};
 use crate::KNOWN;
-use crate::cli::{HistoryBisectArgs, MethodArgs, RunArgs, exit};
+use crate::cli::{HistoryBisectArgs, MethodArgs, RunArgs, SubjectArgs, exit};
 use crate::progress_bar::Stderr;
 use analysis::gate::{Answer, gate};
 use analysis::{EndReason, Verdict, conclude};
@@ -33,7 +33,7 @@ const GIVE_UP: u8 = 128;
 
 /// `git bisect run` asks about the commit that is checked out: the file's `[gate]` answers.
 pub fn step(file: &Path, runs: &Path, method: &MethodArgs) -> Result<u8, Failure> {
-    let args = RunArgs { file: Some(file.to_owned()), gate: true, ..RunArgs::of(runs, method) };
+    let args = RunArgs { subject: SubjectArgs::of_file(file), gate: true, ..RunArgs::of(runs, method) };
     match run(&args) {
         Err(failure) => Err(Failure { status: for_git(failure.status), ..failure }),
         Ok(status) => Ok(for_git(status)),

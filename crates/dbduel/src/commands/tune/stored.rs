@@ -119,16 +119,16 @@ fn search_of(run_dir: &RunDir) -> Result<SearchRecord, Failure> {
 
 /// A file and flags beside `--resume` may only repeat what the search was asked for, as with `dbduel run`.
 fn refuse_another_search(args: &TuneArgs, draft: &Draft, run_dir: &RunDir) -> Result<(), Failure> {
-    let (overrides, name) = (args.method.overrides(), run_dir.name());
+    let (subject, name) = (args.subject.asked(args.method.overrides()).map_err(Failure::usage)?, run_dir.name());
     let again = shell_path(run_dir.path());
     let next = format!("next: `dbduel tune --resume {again}` goes on with the stored search");
-    let Some(file) = &args.file else {
-        if overrides.is_empty() && args.candidates.is_none() {
+    let Some((file, overrides)) = &subject else {
+        if args.method.overrides().is_empty() && args.candidates.is_none() {
             return Ok(());
         }
         return Err(Failure::usage(anyhow!("{name} has a plan, which no flag can change any more\n  {next}")));
     };
-    let overrides = Overrides { leaves_recovery: true, ..overrides };
+    let overrides = Overrides { leaves_recovery: true, ..overrides.clone() };
     let experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;
     let hash = |experiment: &Experiment| plan_experiment(experiment).map(|plan| plan.record.plan_hash);
     let asked = hash(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;

@@ -1,0 +1,217 @@
+//! Contenders on the command line: what is planned, written and refused, each with its transcript.
+
+mod support;
+
+use std::path::Path;
+use std::process::Stdio;
+
+use support::{Place, compare, text};
+
+/// Commands as a user types them, and what they print; `cat FILE` prints a file.
+fn transcript(place: &Place, lines: &[&str]) -> String {
+    let mut out = String::new();
+    for line in lines {
+        out += &format!("$ {line}\n");
+        let words = words(line);
+        out += &match words[0].as_str() {
+            "cat" => std::fs::read_to_string(place.path().join(&words[1])).unwrap(),
+            _ => output(place, &words[1..].iter().map(String::as_str).collect::<Vec<_>>()),
+        };
+    }
+    let here = place.path().canonicalize().unwrap();
+    out.replace(here.to_str().unwrap(), "/here").replace(place.path().to_str().unwrap(), "/here")
+}
+
+fn output(place: &Place, arguments: &[&str]) -> String {
+    let output = place.dbduel(arguments);
+    let status = output.status.code().unwrap();
+    let status = if status == 0 { String::new() } else { format!("[status {status}]\n") };
+    text(&output.stdout) + &text(&output.stderr) + &status
+}
+
+/// Words in single quotes are one.
+fn words(line: &str) -> Vec<String> {
+    let pieces = line.split('\'').enumerate();
+    let mut words = Vec::new();
+    for (index, piece) in pieces {
+        match index % 2 {
+            1 => words.push(piece.to_owned()),
+            _ => words.extend(piece.split_whitespace().map(str::to_owned)),
+        }
+    }
+    words
+}
+
+const FILE: &str = "# What we ask each quarter.\nname = \"quarter\"\nbaseline = \"a\"\n\n# the old one\n[[contender]]\nname = \"a\"\n\
+                    engine = \"mysql@5.6\"\n# the new one\n[[contender]]\nname = \"b\"\nengine = \"mysql@5.7\"\n\n\
+                    [workload] # ours\nname = \"oltp_read_only\"\nrows = 1_000\n\n[method]\npreset = \"quick\"\n";
+
+#[test]
+fn every_form_of_the_line_has_its_transcript() {
+    let place = Place::new();
+    place.write("quarter.toml", FILE);
+    let mut differences = Vec::new();
+    for (name, lines) in [
+        ("nothing", &["dbduel"][..]),
+        ("two-engines", &["dbduel run mysql@5.7 mysql@8.0 --write duel.toml", "cat duel.toml"]),
+        (
+            "all-flags",
+            &[
+                "dbduel run 'old=mysql@5.7?innodb_flush_log_at_trx_commit=2&sort_buffer_size=1M' mysql@8.0 mariadb \
+                 --workload oltp_write_only --clients 1,4,16,64 --rows 50000 --duration 10s \
+                 --settings innodb_flush_log_at_trx_commit=1 --settings max_connections=200 --write all.toml",
+                "cat all.toml",
+                "dbduel run sqlite sqlite --write all.toml",
+            ],
+        ),
+        (
+            "urls-and-images",
+            &[
+                "dbduel run image:mysql:8.4 mysql:8.0 'hosted=mysql://app:hunter2@db.example/bench?tls=require' \
+                 postgres://app@db.example/bench --preset standard --write far.toml",
+                "cat far.toml",
+            ],
+        ),
+        ("passes", &["dbduel run mysql@5.7 mysql@8.0 --workload sql-bench --write pass.toml", "cat pass.toml"]),
+        (
+            "a-file-with-others",
+            &[
+                "dbduel run quarter.toml mysql@5.7 new=mysql@8.0 --rows 500 --clients 2 --write next.toml",
+                "cat next.toml",
+            ],
+        ),
+        (
+            "refused",
+            &[
+                "dbduel run upgrade",
+                "dbduel run mysqll@5.7 mysql@8.0",
+                "dbduel run mysql@5.7",
+                "dbduel run nothere.toml mysql@5.7",
+                "dbduel run mysql@5.7 quarter.toml",
+                "dbduel run ./nowhere sqlite",
+                "dbduel run dir:/nowhere sqlite",
+                "dbduel run image:MySQL:8 sqlite",
+                "dbduel run mysql@latest sqlite",
+                "dbduel run sqlite b=sqlite?nonsense",
+                "dbduel run sqlite a=sqlite a=sqlite",
+                "dbduel run sqlite sqlite --settings journal_mode",
+                "dbduel run sqlite mysql://app@db/x --settings cache_size=1",
+                "dbduel run sqlite sqlite --rows 0 --clients 1,0 --duration 5",
+                "dbduel run sqlite sqlite --workload tpcc --rows 5",
+                "dbduel run sqlite sqlite --workload nothing",
+                "dbduel run quarter.toml --workload tpcc",
+                "dbduel run quarter.toml --settings a=1",
+                "dbduel run quarter.toml mysql@8.0 oracle@23",
+                "dbduel run quarter.toml --rows 5 --set workload.rows=6",
+                "dbduel plan --rows 5",
+                "dbduel run",
+                "dbduel aa",
+                "dbduel tune",
+                "dbduel run sqlite sqlite --threads 4",
+            ],
+        ),
+    ] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_line").join(name).with_extension("transcript");
+        differences.extend(compare(&file, &transcript(&place, lines)));
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The hash of a plan, and of its trials the contenders.
+fn plan(place: &Place, arguments: &[&str]) -> (String, Vec<String>) {
+    let (out, _) = place.expect(0, &[&["plan", "--json"], arguments].concat());
+    let plan: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let contenders = plan["contenders"].as_array().unwrap().iter();
+    let names = contenders.map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    (plan["plan_hash"].as_str().unwrap().to_owned(), names)
+}
+
+#[test]
+fn a_written_line_has_the_plan_of_the_line() {
+    let place = Place::new();
+    place.write("quarter.toml", FILE);
+    for line in
+        [&["sqlite", "fast=sqlite?synchronous=OFF", "--rows", "500"][..], &["quarter.toml", "sqlite", "x=sqlite"]]
+    {
+        place.expect(0, &[&["plan"], line, &["--write", "kept.toml"]].concat());
+        let (of_the_line, names) = plan(&place, line);
+        assert_eq!(plan(&place, &["kept.toml"]), (of_the_line, names.clone()));
+        assert_eq!(names.len(), 2);
+        std::fs::remove_file(place.path().join("kept.toml")).unwrap();
+    }
+    let (_, names) = plan(&place, &["quarter.toml", "--rows", "500"]);
+    assert_eq!(names, ["a", "b"], "flags alone leave the contenders of the file");
+}
+
+#[test]
+fn a_duel_without_flags_is_expected_to_take_three_minutes_at_most() {
+    let place = Place::new();
+    for pair in [["mysql@5.7.29", "mysql@8.0.31"], ["postgres@13", "postgres@17"], ["sqlite", "sqlite?synchronous=OFF"]]
+    {
+        let (out, _) = place.expect(0, &["plan", "--json", pair[0], pair[1]]);
+        let plan: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let expected = &plan["expected"];
+        assert!(expected["run_s"].as_f64().unwrap() <= 180.0, "{pair:?}: {expected}");
+        assert_eq!(expected["earliest_verdict_block"], 8, "{pair:?}");
+    }
+}
+
+/// One run of two blocks, gone through by every command that reads runs.
+#[test]
+fn a_run_of_a_line_is_a_run_like_any_other() {
+    let place = Place::new();
+    let line = ["sqlite", "fast=sqlite?synchronous=OFF", "--rows", "500", "--clients", "2", "--duration", "500ms"];
+    let (out, _) = place.expect(0, &[&["run"], &line[..], &["--blocks", "2"]].concat());
+    let run = place.run().unwrap();
+    let name = run.file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with("sqlite-vs-fast-"), "{name}");
+    assert!(out.contains(&format!("runs/{name}/report.html   (experiment.toml beside it")), "{out}");
+    let kept = std::fs::read_to_string(run.join("experiment.toml")).unwrap();
+    assert!(kept.contains("clients = [2]\n") && kept.contains("synchronous = \"OFF\""), "{kept}");
+    place.assert_every_trial_ran_once();
+    let (again, _) = place.expect(0, &["report", "last"]);
+    assert_eq!(out, again);
+    place.expect(0, &["verify", "last"]);
+    place.expect(0, &["history", "show"]);
+    place.expect(0, &[&["run", "--resume", "last"], &line[..], &["--blocks", "2"]].concat());
+    let (_, err) = place.expect(2, &["run", "--resume", "last", "sqlite", "sqlite"]);
+    assert!(err.contains("is not the experiment of"), "{err}");
+    place.assert_every_trial_ran_once();
+}
+
+#[test]
+fn an_a_a_test_takes_one_contender() {
+    let place = Place::new();
+    place.expect(
+        0,
+        &["aa", "sqlite?cache_size=500", "--rows", "500", "--clients", "1", "--duration", "500ms", "--blocks", "2"],
+    );
+    assert_eq!(place.json("plan.json")["name"], "aa-sqlite");
+    assert_eq!(place.json("plan.json")["contenders"][1]["settings"]["cache_size"], "500");
+}
+
+#[test]
+fn a_password_of_a_contender_is_in_no_process_list_no_environment_and_no_file() {
+    let place = Place::new();
+    // A listener that never answers keeps dbduel waiting for the server's greeting.
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("hosted=mysql://app:hunter2@{}/bench", server.local_addr().unwrap());
+    let line = ["run", "sqlite", &url, "--settings", "root_password=hunter2"];
+    let words = [&line[..3], &["--rows", "500", "--blocks", "1"]].concat();
+    let child = place.command(&words).stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let proc = |file: &str| text(&std::fs::read(format!("/proc/{}/{file}", child.id())).unwrap()).replace('\0', " ");
+    let (connection, _) = server.accept().unwrap();
+    let arguments = proc("cmdline");
+    assert!(arguments.contains("hosted=mysql://app:***@"), "{arguments}");
+    assert!(!arguments.contains("hunter2") && !proc("environ").contains("hunter2"));
+    drop((connection, server));
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(4));
+    let printed = text(&output.stderr) + &text(&output.stdout);
+    assert!(!printed.contains("hunter2"), "{printed}");
+    let found = std::process::Command::new("grep").args(["-rl", "hunter2"]).arg(place.path()).output().unwrap();
+    assert_eq!(text(&found.stdout), "", "a file holds the password");
+    // The settings of targets are refused, without the value of a secret one.
+    let (_, refused) = place.expect(2, &line);
+    assert!(!refused.contains("hunter2"), "{refused}");
+}
