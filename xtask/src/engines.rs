@@ -95,6 +95,9 @@ fn test_driver(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
     let environment = server.environment()?;
     let mut shown: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
     shown.push(("SSL_CERT_FILE", &roots));
+    // The server's certificate serves a client as well.
+    let (chain, key) = (certificates.certificate().display().to_string(), certificates.key().display().to_string());
+    shown.extend([("DBDUEL_TEST_CERTIFICATE", chain.as_str()), ("DBDUEL_TEST_KEY", key.as_str())]);
     let tested = SUITES.iter().try_for_each(|(package, test)| {
         // xtask has no such test; named, it asks for the features that everything was built with before.
         let build = ["test", "--quiet", "--package", package, "--package", "xtask", "--test", test];
@@ -116,11 +119,21 @@ impl Encrypted {
     fn settings(&self, certificates: &Certificates) -> Vec<String> {
         let (certificate, key) = (certificates.certificate(), certificates.key());
         let (certificate, key) = (certificate.display(), key.display());
+        let root = certificates.root();
+        let root = root.display();
         match self {
             Encrypted::No => vec![],
-            Encrypted::AsMySql => vec![format!("ssl_cert={certificate}"), format!("ssl_key={key}")],
+            Encrypted::AsMySql => {
+                vec![format!("ssl_ca={root}"), format!("ssl_cert={certificate}"), format!("ssl_key={key}")]
+            }
             Encrypted::AsPostgres => {
-                vec!["ssl=on".to_owned(), format!("ssl_cert_file={certificate}"), format!("ssl_key_file={key}")]
+                let on = "ssl=on".to_owned();
+                vec![
+                    on,
+                    format!("ssl_ca_file={root}"),
+                    format!("ssl_cert_file={certificate}"),
+                    format!("ssl_key_file={key}"),
+                ]
             }
         }
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use driver::{Dialect, Endpoint, Login, Secret, Target, Tls};
+use driver::{Certificates, ChannelBinding, Dialect, Endpoint, Login, Secret, Target, Tls};
 use engine::Listening;
 use load::{Interarrival, OptionValue, Rate, Tally};
 use record::format::{HostRecord, Series};
@@ -192,7 +192,18 @@ pub struct WireLogin {
     pub database: Option<String>,
     pub on_connect: Vec<String>,
     pub tls: String,
+    pub certificates: WireCertificates,
+    pub binding: String,
     pub compressed: bool,
+}
+
+/// Paths of files on the worker's own host.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WireCertificates {
+    pub roots: Option<PathBuf>,
+    pub chain: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    pub server_name: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -224,7 +235,10 @@ impl Where {
     }
 }
 
-const TLS: [(&str, Tls); 3] = [("off", Tls::Off), ("require", Tls::Require), ("verify", Tls::Verify)];
+const TLS: [(&str, Tls); 4] =
+    [("off", Tls::Off), ("require", Tls::Require), ("verify-ca", Tls::VerifyCa), ("verify", Tls::Verify)];
+const BINDING: [(&str, ChannelBinding); 3] =
+    [("disable", ChannelBinding::Disable), ("prefer", ChannelBinding::Prefer), ("require", ChannelBinding::Require)];
 
 impl WireLogin {
     pub fn of(login: &Login) -> WireLogin {
@@ -233,10 +247,21 @@ impl WireLogin {
             password: login.password.as_ref().map(|password| password.expose().to_owned()),
             database: login.database.clone(),
             on_connect: login.on_connect.clone(),
-            tls: TLS.iter().find(|(_, tls)| *tls == login.tls).map_or("off", |(word, _)| word).to_owned(),
+            tls: word_of(&TLS, login.tls).to_owned(),
+            certificates: WireCertificates {
+                roots: login.certificates.roots.clone(),
+                chain: login.certificates.chain.clone(),
+                key: login.certificates.key.clone(),
+                server_name: login.certificates.server_name.clone(),
+            },
+            binding: word_of(&BINDING, login.channel_binding).to_owned(),
             compressed: login.compressed,
         }
     }
+}
+
+fn word_of<T: PartialEq>(words: &[(&'static str, T)], value: T) -> &'static str {
+    words.iter().find(|(_, known)| *known == value).map_or("", |(word, _)| word)
 }
 
 impl Task {
@@ -253,6 +278,13 @@ impl Task {
             database: login.database.clone(),
             on_connect: login.on_connect.clone(),
             tls: TLS.iter().find(|(word, _)| *word == login.tls)?.1,
+            certificates: Certificates {
+                roots: login.certificates.roots.clone(),
+                chain: login.certificates.chain.clone(),
+                key: login.certificates.key.clone(),
+                server_name: login.certificates.server_name.clone(),
+            },
+            channel_binding: BINDING.iter().find(|(word, _)| *word == login.binding)?.1,
             compressed: login.compressed,
         };
         Some(Target { dialect: dialect(&self.dialect)?, endpoint, login })

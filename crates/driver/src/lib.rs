@@ -92,16 +92,40 @@ impl fmt::Debug for Secret {
 }
 
 /// Whether a connection is encrypted. A server that cannot is an error, never a reason to go on in clear.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tls {
     #[default]
     Off,
     /// Encrypted without a check of the server, as `sslmode=require` does: no one can eavesdrop, but nothing
     /// proves who the server is.
     Require,
-    /// The server also proves its name by a certificate that this host's roots vouch for; a file of other
-    /// roots is named in `SSL_CERT_FILE`.
+    /// The server also shows a certificate that a root vouches for; whose name it bears is not checked.
+    VerifyCa,
+    /// The server also proves its name by a certificate that a root vouches for: of [`Certificates`], else of
+    /// this host (a file of others is named in `SSL_CERT_FILE`).
     Verify,
+}
+
+/// Files of certificates, each in PEM form, for encrypted connections.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Certificates {
+    /// What vouches for the server; without it this host's own.
+    pub roots: Option<PathBuf>,
+    /// The client's own certificate, with those between it and a root.
+    pub chain: Option<PathBuf>,
+    pub key: Option<PathBuf>,
+    /// The name that the server's certificate bears, where it is not the host that is dialled.
+    pub server_name: Option<String>,
+}
+
+/// Whether a login of PostgreSQL by SCRAM proves that its TLS session ends at the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ChannelBinding {
+    Disable,
+    /// Where server and certificate can.
+    #[default]
+    Prefer,
+    Require,
 }
 
 /// Who connects, and how every new connection opens.
@@ -113,6 +137,8 @@ pub struct Login {
     /// SQL that every new connection runs before anything else, such as SQLite's pragmas.
     pub on_connect: Vec<String>,
     pub tls: Tls,
+    pub certificates: Certificates,
+    pub channel_binding: ChannelBinding,
     /// Statements and answers travel deflated; only MySQL's protocol can.
     pub compressed: bool,
 }

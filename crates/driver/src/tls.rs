@@ -1,20 +1,24 @@
 //! Encryption of one connection by rustls (TLS 1.2 and 1.3).
 //!
-//! What it does not do: client certificates, and the older versions of MySQL 5.5 and 5.6. What must
+//! What it does not do: the older versions of MySQL 5.5 and 5.6. What must
 //! stay true: a connection that asked for encryption never sends its password, nor anything behind it, in clear.
 
+use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::fd::RawFd;
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use crate::deadline::Deadline;
 use crate::transport::{count, receive, send_some};
-use crate::{Endpoint, Error, Tls};
+use crate::{Certificates, Endpoint, Error, Tls};
 
 /// A session over one socket; the socket itself stays the transport's.
 pub(crate) struct Session(ClientConnection);
@@ -23,21 +27,28 @@ impl Session {
     /// Does the TLS handshake.
     pub(crate) fn start(
         tls: Tls,
+        certificates: &Certificates,
         endpoint: &Endpoint,
         socket: RawFd,
         deadline: Option<Deadline>,
     ) -> Result<Session, Error> {
         // Behind a socket file there is no host to check; the certificate then has to name this one.
         let host = if let Endpoint::Tcp { host, .. } = endpoint { host } else { "localhost" };
+        let host = certificates.server_name.as_deref().unwrap_or(host);
         let name = ServerName::try_from(host.to_owned())
             .map_err(|_| Error::lost(format!("{host} is no name that a certificate could bear")))?;
-        let session = ClientConnection::new(configuration(tls)?, name);
+        let session = ClientConnection::new(configuration(tls, certificates)?, name);
         let mut session = Session(session.map_err(|e| Error::lost(format!("no TLS session: {e}")))?);
         let mut wire = Wire { socket, flags: 0, deadline };
         while session.0.is_handshaking() {
-            session.0.complete_io(&mut wire).map_err(|e| Error::lost(format!("the TLS handshake failed: {e}")))?;
+            session.0.complete_io(&mut wire).map_err(|e| handshake_failed(&e, host))?;
         }
         Ok(session)
+    }
+
+    /// The certificate that the server showed, in DER form.
+    pub(crate) fn server_certificate(&self) -> Option<&[u8]> {
+        self.0.peer_certificates()?.first().map(AsRef::as_ref)
     }
 
     /// Encrypts and sends everything; a socket whose buffer is full is waited for, up to a deadline if there is one.
@@ -111,25 +122,97 @@ impl Write for Wire {
     }
 }
 
-/// One configuration of each kind for all connections; roots are read from disk once.
-fn configuration(tls: Tls) -> Result<Arc<ClientConfig>, Error> {
-    static TRUSTING: OnceLock<Arc<ClientConfig>> = OnceLock::new();
-    static VERIFYING: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
-    match tls {
-        Tls::Verify => VERIFYING.get_or_init(verifying).clone().map_err(Error::lost),
-        Tls::Require | Tls::Off => Ok(Arc::clone(TRUSTING.get_or_init(trusting))),
+/// What the handshake failed by, and what to do where the server's certificate is not accepted.
+fn handshake_failed(error: &io::Error, host: &str) -> Error {
+    use rustls::CertificateError::{NotValidForName, NotValidForNameContext, UnknownIssuer};
+    use rustls::Error::InvalidCertificate;
+    let next = match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(InvalidCertificate(UnknownIssuer)) => {
+            "; name the file of the authority that signed it: sslrootcert (PostgreSQL), ssl-ca (MySQL), or SSL_CERT_FILE"
+        }
+        Some(InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+            return Error::lost(format!(
+                "the TLS handshake failed: {error}; connect by a name that the certificate bears instead of {host}, or check its authority only: sslmode=verify-ca (PostgreSQL), ssl-mode=VERIFY_CA (MySQL)"
+            ));
+        }
+        _ => "",
+    };
+    Error::lost(format!("the TLS handshake failed: {error}{next}"))
+}
+
+/// One configuration of each kind for all connections: files are read from disk once.
+fn configuration(tls: Tls, certificates: &Certificates) -> Result<Arc<ClientConfig>, Error> {
+    static MADE: Mutex<BTreeMap<(Tls, Certificates), Arc<ClientConfig>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (tls, certificates.clone());
+    if let Some(config) = made.get(&key) {
+        return Ok(Arc::clone(config));
+    }
+    let config = Arc::new(configured(tls, certificates).map_err(Error::Client)?);
+    made.insert(key, Arc::clone(&config));
+    Ok(config)
+}
+
+fn configured(tls: Tls, certificates: &Certificates) -> Result<ClientConfig, String> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("the provider has cipher suites for TLS 1.2 and 1.3");
+    let verifying = || {
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots(certificates)?), provider).build();
+        verifier.map_err(|error| format!("the roots to verify the server by: {error}"))
+    };
+    let builder = match tls {
+        Tls::Off | Tls::Require => builder.dangerous().with_custom_certificate_verifier(Arc::new(TrustAnyone)),
+        Tls::VerifyCa => builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyName(verifying()?))),
+        Tls::Verify => builder.with_webpki_verifier(verifying()?),
+    };
+    let (chain, key) = match (&certificates.chain, &certificates.key) {
+        (None, None) => return Ok(builder.with_no_client_auth()),
+        (Some(chain), Some(key)) => (chain, key),
+        (Some(_), None) => {
+            return Err("a client certificate needs its key: sslkey (PostgreSQL), ssl-key (MySQL)".into());
+        }
+        (None, Some(_)) => {
+            return Err("a client key needs its certificate: sslcert (PostgreSQL), ssl-cert (MySQL)".into());
+        }
+    };
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable("the client's key", key, &error))?;
+    let chain_of = certificates_in(chain, "the client's certificate")?;
+    builder
+        .with_client_auth_cert(chain_of, private)
+        .map_err(|error| format!("the client's certificate {} and its key {}: {error}", chain.display(), key.display()))
+}
+
+fn certificates_in(file: &Path, what: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let found = CertificateDer::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let found = found.map_err(|error| unreadable(what, file, &error))?;
+    if found.is_empty() {
+        Err(format!("{what} {}: it holds no certificate in PEM form", file.display()))
+    } else {
+        Ok(found)
     }
 }
 
-fn builder() -> rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier> {
-    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("the provider has cipher suites for TLS 1.2 and 1.3")
+fn unreadable(what: &str, file: &Path, error: &pem::Error) -> String {
+    match error {
+        pem::Error::Io(error) => format!("{what} {}: {error}", file.display()),
+        error => format!("{what} {}: {error} (PEM form without a passphrase is expected)", file.display()),
+    }
 }
 
-fn verifying() -> Result<Arc<ClientConfig>, String> {
-    let found = rustls_native_certs::load_native_certs();
+fn roots(certificates: &Certificates) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
+    if let Some(file) = &certificates.roots {
+        let found = certificates_in(file, "the roots to verify the server by")?;
+        let (usable, _) = roots.add_parsable_certificates(found);
+        return if usable == 0 {
+            Err(format!("{}: no root certificate that can be used", file.display()))
+        } else {
+            Ok(roots)
+        };
+    }
+    let found = rustls_native_certs::load_native_certs();
     let (usable, _) = roots.add_parsable_certificates(found.certs);
     if usable == 0 {
         let why: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
@@ -138,12 +221,53 @@ fn verifying() -> Result<Arc<ClientConfig>, String> {
             why.join("; ")
         ));
     }
-    Ok(Arc::new(builder().with_root_certificates(roots).with_no_client_auth()))
+    Ok(roots)
 }
 
-fn trusting() -> Arc<ClientConfig> {
-    let config = builder().dangerous().with_custom_certificate_verifier(Arc::new(TrustAnyone)).with_no_client_auth();
-    Arc::new(config)
+/// Checks who signed the server's certificate, and not whose name it bears, as `sslmode=verify-ca` does.
+#[derive(Debug)]
+struct AnyName(Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        between: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        use rustls::CertificateError::{NotValidForName, NotValidForNameContext};
+        // The name is checked last.
+        match self.0.verify_server_cert(certificate, between, name, ocsp, now) {
+            Err(rustls::Error::InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {
+                Ok(ServerCertVerified::assertion())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
 }
 
 /// Encrypts without a check of the server, as `sslmode=require` does: it keeps listeners out, not impostors.

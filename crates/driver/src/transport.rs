@@ -18,7 +18,7 @@ use crate::compression::Compressor;
 use crate::deadline::{self, Deadline};
 use crate::reactor::Reactor;
 use crate::tls::Session;
-use crate::{Endpoint, Error, Tls, dial};
+use crate::{Certificates, Endpoint, Error, Tls, dial};
 
 /// Large enough for a whole `SELECT c … BETWEEN` answer of 100 rows, so that one read gets it.
 pub(crate) const INBOX_BYTES: usize = 16 * 1024;
@@ -239,12 +239,18 @@ impl Transport {
 
     /// From here on all bytes are encrypted. Whoever slipped bytes in behind the server's consent
     /// would have them taken for encrypted ones, so there must be none.
-    pub(crate) fn start_tls(&mut self, tls: Tls) -> Result<(), Error> {
+    pub(crate) fn start_tls(&mut self, tls: Tls, certificates: &Certificates) -> Result<(), Error> {
         if !self.unread().is_empty() {
             return Err(Error::Protocol("the server went on in clear after it agreed to encrypt".to_owned()));
         }
-        self.tls = Some(Box::new(Session::start(tls, &self.endpoint, self.descriptor, self.deadline)?));
+        let session = Session::start(tls, certificates, &self.endpoint, self.descriptor, self.deadline)?;
+        self.tls = Some(Box::new(session));
         Ok(())
+    }
+
+    /// The TLS session, where there is one.
+    pub(crate) fn encryption(&self) -> Option<&Session> {
+        self.tls.as_deref()
     }
 
     /// From here on all bytes are compressed, below their encryption.

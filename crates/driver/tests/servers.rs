@@ -528,7 +528,7 @@ mod postgres {
 
     /// Makes an account whose password is kept and asked for by `method`, in front of the rule that
     /// trusts every user on the socket.
-    fn account(name: &str, method: &str) -> Login {
+    pub fn account(name: &str, method: &str) -> Login {
         let mut admin = admin(DIALECT);
         admin.run(&format!("SET password_encryption = '{method}'")).unwrap();
         admin.run(&format!("DROP ROLE IF EXISTS {name}")).unwrap();
@@ -643,8 +643,57 @@ mod postgres {
     }
 }
 
+/// A certificate of the roots that the server trusts, and a server whose name is not looked at or is another.
+fn check_certificates(dialect: Dialect, known: &Login) {
+    let connect = |tls, certificates: driver::Certificates| {
+        Admin::connect(dialect, &tcp(), &Login { tls, certificates, ..known.clone() }, LIMIT)
+    };
+    let own = driver::Certificates {
+        roots: Some(variable("SSL_CERT_FILE").into()),
+        chain: Some(variable("DBDUEL_TEST_CERTIFICATE").into()),
+        key: Some(variable("DBDUEL_TEST_KEY").into()),
+        server_name: None,
+    };
+    assert!(connect(Tls::Require, driver::Certificates::default()).is_err(), "no certificate");
+    for tls in [Tls::Require, Tls::VerifyCa, Tls::Verify] {
+        connect(tls, own.clone()).unwrap_or_else(|error| panic!("{tls:?}: {error}"));
+    }
+    let elsewhere = driver::Certificates { server_name: Some("elsewhere.example".to_owned()), ..own.clone() };
+    connect(Tls::VerifyCa, elsewhere.clone()).unwrap();
+    let error = connect(Tls::Verify, elsewhere).err().unwrap().to_string();
+    assert!(error.contains("verify-ca"), "{error}");
+    // The server's certificate vouches for nobody but itself.
+    let stranger = driver::Certificates { roots: own.chain.clone(), ..own };
+    assert!(connect(Tls::VerifyCa, stranger).is_err(), "a wrong authority");
+}
+
 mod mysql_tls {
     use super::*;
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn an_account_that_requires_a_certificate_opens_with_one() {
+        check_certificates(Dialect::MySql, &super::mysql::account("bearer", "BY 's3cret pass' REQUIRE X509"));
+    }
+
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn ed25519_and_sha256_open_and_a_wrong_password_does_not() {
+        // MariaDB has the first as a plugin to be installed; MySQL has the second, which seals the password without TLS.
+        let _ = admin(Dialect::MySql).run("INSTALL SONAME 'auth_ed25519'");
+        let ed25519 = "VIA ed25519 USING PASSWORD('s3cret pass')";
+        for (plugin, how) in [("ed25519", ed25519), ("sha256_password", "WITH sha256_password BY 's3cret pass'")] {
+            if !super::mysql::has_plugin(plugin) {
+                continue;
+            }
+            let known = super::mysql::account("other", how);
+            for tls in [Tls::Require, Tls::Off] {
+                let connect = |login: Login| Admin::connect(Dialect::MySql, &tcp(), &Login { tls, ..login }, LIMIT);
+                connect(known.clone()).unwrap_or_else(|error| panic!("{plugin}, {tls:?}: {error}"));
+                refused(connect(login("other", "wrong")), "1045");
+            }
+        }
+    }
 
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
@@ -676,5 +725,33 @@ mod postgres_tls {
     #[ignore = "needs a server: cargo xtask engines"]
     fn sessions_are_encrypted_where_that_was_asked_for() {
         check_tls(Dialect::Postgres, "SELECT cipher FROM pg_stat_ssl WHERE pid = pg_backend_pid()");
+    }
+
+    /// The rule asks for a certificate beside the password; the login itself is bound to its session.
+    #[test]
+    #[ignore = "needs a server: cargo xtask engines"]
+    fn a_rule_that_requires_a_certificate_opens_with_one_and_a_login_is_bound_to_its_session() {
+        let known = super::postgres::account("bearer", "scram-sha-256");
+        let mut admin = admin(Dialect::Postgres);
+        let rules = admin.value("SHOW hba_file").unwrap().unwrap();
+        let old = std::fs::read_to_string(&rules).unwrap();
+        let rule = "hostssl all bearer 127.0.0.1/32 scram-sha-256 clientcert=verify-ca";
+        std::fs::write(&rules, format!("{rule}\nhost all bearer all reject\n{old}")).unwrap();
+        admin.rows("SELECT pg_reload_conf()").unwrap();
+        let started = std::time::Instant::now();
+        while Admin::connect(Dialect::Postgres, &tcp(), &known, LIMIT).is_ok() {
+            assert!(started.elapsed() < LIMIT, "the new rule never came into force");
+            std::thread::yield_now();
+        }
+        let bound = driver::ChannelBinding::Require;
+        check_certificates(Dialect::Postgres, &Login { channel_binding: bound, ..known.clone() });
+        check_certificates(
+            Dialect::Postgres,
+            &Login { channel_binding: driver::ChannelBinding::Disable, ..known.clone() },
+        );
+        std::fs::write(&rules, old).unwrap();
+        admin.rows("SELECT pg_reload_conf()").unwrap();
+        let over_nothing = Login { channel_binding: bound, ..known };
+        assert!(Admin::connect(Dialect::Postgres, &socket(), &over_nothing, LIMIT).is_err(), "no session to bind to");
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use driver::{Dialect, Endpoint, Login, Secret, Tls};
+use driver::{Certificates, ChannelBinding, Dialect, Endpoint, Login, Secret, Tls};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::{ParseError, Url};
 
@@ -41,7 +41,9 @@ pub enum TlsMode {
     Off,
     /// Encrypted, without a check of the server's identity.
     Require,
-    /// Encrypted, and the server's certificate must be trusted by this machine.
+    /// Encrypted, and a root must vouch for the server's certificate, whose name is not checked.
+    VerifyCa,
+    /// Encrypted, and a root must vouch for the server's certificate, which must bear its name.
     Verify,
 }
 
@@ -58,6 +60,8 @@ pub struct TargetUrl {
     /// The server's socket: MySQL's file, PostgreSQL's folder. It goes before host and port.
     pub socket: Option<PathBuf>,
     pub tls: TlsMode,
+    pub certificates: Certificates,
+    pub channel_binding: ChannelBinding,
     /// Statements and answers are deflated, as only MySQL's protocol can.
     pub compressed: bool,
 }
@@ -90,6 +94,14 @@ impl TargetKind {
         }
     }
 
+    /// The options that name the server's roots, the client's certificate and its key, as this kind's clients have them.
+    fn certificate_keys(self) -> [&'static str; 3] {
+        match self {
+            TargetKind::Postgres => ["sslrootcert", "sslcert", "sslkey"],
+            _ => ["ssl-ca", "ssl-cert", "ssl-key"],
+        }
+    }
+
     fn of_scheme(scheme: &str) -> Option<TargetKind> {
         match scheme {
             "mysql" => Some(TargetKind::Mysql),
@@ -107,14 +119,34 @@ impl TlsMode {
         match self {
             TlsMode::Off => "off",
             TlsMode::Require => "require",
+            TlsMode::VerifyCa => "verify-ca",
             TlsMode::Verify => "verify",
         }
     }
 
     pub fn parse(word: &str) -> Result<TlsMode, String> {
-        let modes = [TlsMode::Off, TlsMode::Require, TlsMode::Verify];
+        let modes = [TlsMode::Off, TlsMode::Require, TlsMode::VerifyCa, TlsMode::Verify];
         let found = modes.into_iter().find(|mode| mode.word() == word);
-        found.ok_or_else(|| format!("tls is `{word}`; expected off, require or verify"))
+        found.ok_or_else(|| format!("tls is `{word}`; expected off, require, verify-ca or verify"))
+    }
+
+    /// libpq's `sslmode` and the `ssl-mode` of MySQL's clients.
+    fn of_client(key: &str, word: &str) -> Result<TlsMode, String> {
+        match word.to_ascii_lowercase().as_str() {
+            "disable" | "disabled" => Ok(TlsMode::Off),
+            "require" | "required" => Ok(TlsMode::Require),
+            "verify-ca" | "verify_ca" => Ok(TlsMode::VerifyCa),
+            "verify-full" | "verify_identity" => Ok(TlsMode::Verify),
+            "allow" | "prefer" | "preferred" => Err(format!(
+                "{key}={word} lets the server choose whether statements are encrypted, which changes what is measured; expected a mode that decides it, such as {key}=disable{} or {key}=require{}",
+                if key == "sslmode" { "" } else { "d" },
+                if key == "sslmode" { "" } else { "d" },
+            )),
+            _ if key == "sslmode" => {
+                Err(format!("sslmode is `{word}`; expected disable, require, verify-ca or verify-full"))
+            }
+            _ => Err(format!("ssl-mode is `{word}`; expected disabled, required, verify_ca or verify_identity")),
+        }
     }
 }
 
@@ -130,6 +162,8 @@ impl TargetUrl {
             database: DEFAULT_NAME.to_owned(),
             socket: None,
             tls: TlsMode::Off,
+            certificates: Certificates::default(),
+            channel_binding: ChannelBinding::Prefer,
             compressed: false,
         }
     }
@@ -193,12 +227,65 @@ impl TargetUrl {
         if !path.is_empty() {
             self.database = decoded(path, "database")?;
         }
-        url.query_pairs().try_for_each(|(key, value)| self.read_option(&key, &value))
+        url.query_pairs().try_for_each(|(key, value)| self.read_option(&key, &value))?;
+        self.settle_certificates()
+    }
+
+    /// Files of certificates without effect are a mistake, whose user would take the server for verified.
+    fn settle_certificates(&mut self) -> Result<(), String> {
+        let Certificates { roots, chain, key, .. } = &self.certificates;
+        let [root_key, chain_key, private_key] = self.kind.certificate_keys();
+        let mode = if self.kind == TargetKind::Postgres { "sslmode=require" } else { "ssl-mode=required" };
+        if self.tls == TlsMode::Off && (roots.is_some() || chain.is_some() || key.is_some()) {
+            return Err(format!("certificates stand in a target that is not encrypted; expected {mode} beside them"));
+        }
+        match (chain.is_some(), key.is_some(), roots.is_some() && self.tls == TlsMode::Require) {
+            (true, false, _) => return Err(format!("{chain_key} stands alone; expected {private_key} beside it")),
+            (false, true, _) => return Err(format!("{private_key} stands alone; expected {chain_key} beside it")),
+            // As libpq has it.
+            (.., true) if self.kind == TargetKind::Postgres => self.tls = TlsMode::VerifyCa,
+            (.., true) => {
+                return Err(format!(
+                    "{root_key} has no effect with this mode; expected ssl-mode=verify_ca or verify_identity"
+                ));
+            }
+            _ => {}
+        }
+        if self.channel_binding == ChannelBinding::Require && self.tls == TlsMode::Off {
+            return Err(format!("channel_binding=require needs encryption; expected {mode} beside it"));
+        }
+        Ok(())
     }
 
     fn read_option(&mut self, key: &str, value: &str) -> Result<(), String> {
         match (key, self.kind) {
             ("tls", _) => self.tls = TlsMode::parse(value)?,
+            ("sslmode", TargetKind::Postgres) => self.tls = TlsMode::of_client(key, value)?,
+            ("ssl-mode", TargetKind::Mysql | TargetKind::Mariadb) => self.tls = TlsMode::of_client(key, value)?,
+            ("sslrootcert", TargetKind::Postgres) if value == "system" => self.certificates.roots = None,
+            (key, kind) if kind.certificate_keys().contains(&key) => {
+                let file = Some(socket_path(key, value)?);
+                match kind.certificate_keys().iter().position(|known| *known == key) {
+                    Some(0) => self.certificates.roots = file,
+                    Some(1) => self.certificates.chain = file,
+                    _ => self.certificates.key = file,
+                }
+            }
+            ("channel_binding", TargetKind::Postgres) => {
+                self.channel_binding = match value {
+                    "disable" => ChannelBinding::Disable,
+                    "prefer" => ChannelBinding::Prefer,
+                    "require" => ChannelBinding::Require,
+                    _ => return Err(format!("channel_binding is `{value}`; expected disable, prefer or require")),
+                }
+            }
+            ("port", TargetKind::Postgres) => {
+                let port = value.parse().ok().filter(|port| *port > 0);
+                self.port = port.ok_or_else(|| format!("the port `{value}` is no number; expected 1 to 65535"))?;
+            }
+            ("options", TargetKind::Postgres) => {
+                return Err("`options` changes settings of the sessions, which no report would show; expected them on the server: ALTER ROLE … SET".to_owned());
+            }
             ("compression", TargetKind::Mysql | TargetKind::Mariadb) => {
                 self.compressed = match value {
                     "on" => true,
@@ -214,8 +301,11 @@ impl TargetUrl {
                 return Err("a PostgreSQL target names its socket's folder: ?host=/folder".to_owned());
             }
             _ => {
-                let known =
-                    if self.kind == TargetKind::Postgres { "host and tls" } else { "socket, tls and compression" };
+                let known = if self.kind == TargetKind::Postgres {
+                    "host, port, tls, sslmode, sslrootcert, sslcert, sslkey and channel_binding"
+                } else {
+                    "socket, tls, ssl-mode, ssl-ca, ssl-cert, ssl-key and compression"
+                };
                 return Err(format!("`{key}` is no option of this target; known are {known}"));
             }
         }
@@ -245,8 +335,11 @@ impl TargetUrl {
             tls: match self.tls {
                 TlsMode::Off => Tls::Off,
                 TlsMode::Require => Tls::Require,
+                TlsMode::VerifyCa => Tls::VerifyCa,
                 TlsMode::Verify => Tls::Verify,
             },
+            certificates: self.certificates.clone(),
+            channel_binding: self.channel_binding,
             on_connect: Vec::new(),
             compressed: self.compressed,
         }
@@ -329,6 +422,17 @@ impl fmt::Display for TargetUrl {
             write!(f, "{sign}tls={}", self.tls.word())?;
             sign = '&';
         }
+        let Certificates { roots, chain, key, .. } = &self.certificates;
+        for (name, file) in self.kind.certificate_keys().iter().zip([roots, chain, key]) {
+            let Some(file) = file else { continue };
+            write!(f, "{sign}{name}={}", utf8_percent_encode(&file.to_string_lossy(), ESCAPED_IN_PATH))?;
+            sign = '&';
+        }
+        if self.channel_binding != ChannelBinding::Prefer {
+            let word = if self.channel_binding == ChannelBinding::Require { "require" } else { "disable" };
+            write!(f, "{sign}channel_binding={word}")?;
+            sign = '&';
+        }
         if self.compressed {
             write!(f, "{sign}compression=on")?;
         }
@@ -392,6 +496,51 @@ mod tests {
     }
 
     #[test]
+    fn the_options_of_libpq_and_of_mysqls_clients_mean_what_they_mean_there() {
+        let parsed = |text: &str| TargetUrl::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        check(
+            "postgres://app@localhost/db?host=/run/pg&port=5433",
+            "app",
+            None,
+            Endpoint::Unix("/run/pg/.s.PGSQL.5433".into()),
+            "db",
+        );
+        let mode = |text: &str, expected: TlsMode| assert_eq!(parsed(text).tls, expected, "{text}");
+        mode("postgres://db/x?sslmode=disable", TlsMode::Off);
+        mode("postgres://db/x?sslmode=require", TlsMode::Require);
+        mode("postgres://db/x?sslmode=require&sslrootcert=/r", TlsMode::VerifyCa);
+        mode("postgres://db/x?sslrootcert=system&sslmode=verify-full", TlsMode::Verify);
+        mode("mysql://db/x?ssl-mode=REQUIRED", TlsMode::Require);
+        mode("mysql://db/x?ssl-mode=VERIFY_CA&ssl-ca=/r", TlsMode::VerifyCa);
+        mode("mariadb://db/x?ssl-mode=verify_identity", TlsMode::Verify);
+        let login = parsed("postgres://db/x?sslmode=require&sslcert=/c&sslkey=/k&channel_binding=require").login();
+        assert_eq!(login.certificates.chain, Some("/c".into()));
+        assert_eq!(login.certificates.key, Some("/k".into()));
+        assert_eq!(login.channel_binding, ChannelBinding::Require);
+        let login = parsed("mysql://db/x?ssl-mode=required&ssl-cert=/c&ssl-key=/k").login();
+        assert_eq!((login.certificates.chain, login.certificates.key), (Some("/c".into()), Some("/k".into())));
+    }
+
+    #[test]
+    fn an_option_that_would_change_the_measurement_or_protect_nothing_is_refused() {
+        let check = |text: &str, part: &str| {
+            let error = TargetUrl::parse(text).unwrap_err();
+            assert!(error.contains(part) && error.contains("expected"), "{text}: {error}");
+        };
+        check("postgres://db/x?sslmode=prefer", "changes what is measured");
+        check("mysql://db/x?ssl-mode=PREFERRED", "ssl-mode=disabled or ssl-mode=required");
+        check("postgres://db/x?sslmode=on", "sslmode is `on`");
+        check("postgres://db/x?options=-c%20work_mem%3D1", "ALTER ROLE");
+        check("postgres://db/x?sslrootcert=/r", "not encrypted");
+        check("postgres://db/x?sslmode=require&sslcert=/c", "sslkey beside it");
+        check("mysql://db/x?ssl-mode=required&ssl-key=/k", "ssl-cert beside it");
+        check("mysql://db/x?ssl-mode=required&ssl-ca=/r", "ssl-ca has no effect");
+        check("mysql://db/x?ssl-mode=required&ssl-cert=c&ssl-key=/k", "absolute path");
+        check("postgres://db/x?channel_binding=require", "needs encryption");
+        check("postgres://db/x?port=0", "port `0`");
+    }
+
+    #[test]
     fn a_mistake_is_named_with_the_expected_form_and_without_the_password() {
         let check = |text: &str, part: &str| {
             let error = TargetUrl::parse(text).unwrap_err();
@@ -422,9 +571,9 @@ mod tests {
         };
         check("mysql://db/x?charset=utf8", "`charset` is no option");
         check("postgres://db/x?socket=/run", "?host=/folder");
-        check("mysql://db/x?host=/run", "known are socket, tls and compression");
+        check("mysql://db/x?host=/run", "known are socket, tls, ssl-mode");
         check("mysql://db/x?compression=zstd", "expected on or off");
-        check("postgres://db/x?compression=on", "known are host and tls");
+        check("postgres://db/x?compression=on", "known are host, port, tls, sslmode");
     }
 
     #[test]
@@ -442,6 +591,14 @@ mod tests {
         );
         check("mariadb://r@[::1]/my%20db?socket=/s", "mariadb://r@[::1]:3306/my%20db?socket=/s");
         check("mysql://r@db/x?compression=on&tls=verify", "mysql://r@db:3306/x?tls=verify&compression=on");
+        check(
+            "postgres://r@db/x?sslmode=require&sslrootcert=/r&sslcert=/c%20c&sslkey=/k&channel_binding=require",
+            "postgres://r@db:5432/x?tls=verify-ca&sslrootcert=/r&sslcert=/c%20c&sslkey=/k&channel_binding=require",
+        );
+        check(
+            "mariadb://r@db/x?ssl-mode=verify_identity&ssl-ca=/r&compression=on",
+            "mariadb://r@db:3306/x?tls=verify&ssl-ca=/r&compression=on",
+        );
         check("mysql://r@db/x?compression=off", "mysql://r@db:3306/x");
         check("sqlite:///a%20b/c", "sqlite:///a%20b/c");
         assert!(!format!("{:?}", TargetUrl::parse("mysql://app:hunter2@db/x")).contains("hunter2"));

@@ -1,8 +1,11 @@
-//! Proofs of a password: `mysql_native_password` and `caching_sha2_password`.
+//! Proofs of a password, of MySQL and of MariaDB.
 
+use ed25519_dalek::VerifyingKey;
+use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
 use rsa::pkcs8::DecodePublicKey;
+use rsa::rand_core::OsRng;
 use sha1::Sha1;
-use sha2::{Digest, Sha256};
+use sha2::{Digest, Sha256, Sha512};
 
 use crate::Error;
 
@@ -28,7 +31,13 @@ pub fn caching_sha2(password: &str, scramble: &[u8]) -> Vec<u8> {
     xor(&once, &mixed)
 }
 
-/// The password as `caching_sha2_password` takes it over a connection that others could read:
+/// MariaDB's `ed25519`: the scramble signed by a key that is SHA512(password) itself, where RFC 8032 would hash a seed.
+pub fn ed25519(password: &str, scramble: &[u8]) -> Vec<u8> {
+    let key = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
+    raw_sign::<Sha512>(&key, scramble, &VerifyingKey::from(&key)).to_bytes().to_vec()
+}
+
+/// The password as `caching_sha2_password` and `sha256_password` take it over a connection that others could read:
 /// terminated, XORed with the scramble and encrypted for the server's public key (RSA-OAEP).
 pub fn sealed(password: &str, scramble: &[u8], public_key_pem: &[u8]) -> Result<Vec<u8>, Error> {
     let protocol = |why: &str| Error::Protocol(format!("the server's RSA key: {why}"));
@@ -36,7 +45,7 @@ pub fn sealed(password: &str, scramble: &[u8], public_key_pem: &[u8]) -> Result<
     let key = rsa::RsaPublicKey::from_public_key_pem(pem.trim()).map_err(|e| protocol(&e.to_string()))?;
     let plain: Vec<u8> =
         password.bytes().chain([0]).zip(scramble.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
-    key.encrypt(&mut rsa::rand_core::OsRng, rsa::Oaep::new::<Sha1>(), &plain).map_err(|e| protocol(&e.to_string()))
+    key.encrypt(&mut OsRng, rsa::Oaep::new::<Sha1>(), &plain).map_err(|e| protocol(&e.to_string()))
 }
 
 fn xor(left: &[u8], right: &[u8]) -> Vec<u8> {
@@ -45,6 +54,9 @@ fn xor(left: &[u8], right: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD_NO_PAD;
+
     use super::*;
 
     #[test]
@@ -56,6 +68,17 @@ mod tests {
         let mixed = Sha1::new().chain_update(scramble).chain_update(stored).finalize();
         assert_eq!(Sha1::digest(xor(&proof, &mixed)), stored);
         assert!(native("", scramble).is_empty());
+    }
+
+    #[test]
+    fn an_ed25519_proof_is_the_one_that_mariadb_expects() {
+        // The stored form of `secret` as MariaDB's manual prints it: the public key without the last `=`.
+        let key = ExpandedSecretKey::from_bytes(&Sha512::digest("secret").into());
+        let public = VerifyingKey::from(&key);
+        let stored = "ZIgUREUg5PVgQ6LskhXmO+eZLS0nC8be6HPjYWR4YJY";
+        assert_eq!(STANDARD_NO_PAD.encode(public.to_bytes()), stored);
+        let proof: [u8; 64] = ed25519("secret", &[7; 32]).try_into().unwrap();
+        assert!(public.verify_strict(&[7; 32], &proof.into()).is_ok());
     }
 
     #[test]

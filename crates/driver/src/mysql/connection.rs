@@ -204,8 +204,8 @@ impl MySqlConnection {
         let password = self.login.password.clone();
         let password = password.as_ref().map_or("", |p| p.expose());
         let plugin = greeting.plugin.clone().unwrap_or_else(|| "mysql_native_password".to_owned());
-        // An unknown plugin is answered with a native proof; the server then asks to switch.
-        let proof = proof(&plugin, password, &greeting.scramble).unwrap_or_default();
+        // An unknown plugin is answered with nothing; the server then asks to switch.
+        let proof = self.proof(&plugin, password, &greeting.scramble)?.unwrap_or_default();
         self.put_handshake_response(&greeting, &plugin, &proof);
         self.transport.send_on()?;
         self.finish_login(&plugin, password, greeting.scramble).await?;
@@ -251,7 +251,7 @@ impl MySqlConnection {
         put_client_flags(out, capabilities, greeting.charset);
         end_packet(out, at);
         self.transport.send_on()?;
-        self.transport.start_tls(self.login.tls)
+        self.transport.start_tls(self.login.tls, &self.login.certificates)
     }
 
     /// ```text
@@ -287,24 +287,46 @@ impl MySqlConnection {
                 Some(0xff) => return Err(server_error(&payload)),
                 Some(0xfe) => {
                     (plugin, scramble) = switch_request(&payload)?;
-                    let proof = proof(&plugin, password, &scramble).ok_or_else(|| unknown_plugin(&plugin))?;
+                    let proof = self.proof(&plugin, password, &scramble)?.ok_or_else(|| unknown_plugin(&plugin))?;
                     self.send_packet(&proof)?;
                 }
-                Some(0x01) if plugin == "caching_sha2_password" => match payload.get(1) {
-                    Some(0x03) => {} // Known to the server's cache: an OK follows.
-                    Some(0x04) if self.transport.is_private() => {
-                        let clear: Vec<u8> = password.bytes().chain([0]).collect();
-                        self.send_packet(&clear)?;
-                    }
-                    Some(0x04) => self.send_packet(&[0x02])?, // Asks for the public key.
-                    Some(_) => {
-                        let sealed = auth::sealed(password, &scramble, &payload[1..])?;
-                        self.send_packet(&sealed)?;
-                    }
-                    None => return Err(Error::Protocol("empty authentication data".to_owned())),
-                },
-                _ => return Err(unknown_plugin(&plugin)),
+                _ => {
+                    let more = payload.strip_prefix(&[0x01]).unwrap_or(&payload);
+                    let answer = self.continued(&plugin, password, &scramble, more)?;
+                    answer.map_or(Ok(()), |answer| self.send_packet(&answer))?;
+                }
             }
+        }
+    }
+
+    /// The first answer to a plugin; None where there is no such plugin here.
+    fn proof(&self, plugin: &str, password: &str, scramble: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        Ok(Some(match plugin {
+            "mysql_native_password" => auth::native(password, scramble),
+            "caching_sha2_password" => auth::caching_sha2(password, scramble),
+            "client_ed25519" => auth::ed25519(password, scramble),
+            // The kernel vouches for the account.
+            "auth_socket" | "unix_socket" => Vec::new(),
+            // This one holds a socket file for no safer than a network.
+            "sha256_password" if self.transport.encryption().is_some() => terminated(password),
+            "sha256_password" if password.is_empty() => vec![0],
+            // Asks for the public key.
+            "sha256_password" => vec![0x01],
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The answer to what a plugin sends next, if it expects one.
+    fn continued(&self, plugin: &str, password: &str, scramble: &[u8], more: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        match (plugin, more) {
+            (_, []) => Err(Error::Protocol("empty authentication data".to_owned())),
+            // Known to the server's cache: an OK follows.
+            ("caching_sha2_password", [0x03]) => Ok(None),
+            ("caching_sha2_password", [0x04]) if self.transport.is_private() => Ok(Some(terminated(password))),
+            // Asks for the public key.
+            ("caching_sha2_password", [0x04]) => Ok(Some(vec![0x02])),
+            ("caching_sha2_password" | "sha256_password", key) => auth::sealed(password, scramble, key).map(Some),
+            _ => Err(unknown_plugin(plugin)),
         }
     }
 
@@ -648,19 +670,17 @@ fn put_client_flags(out: &mut Vec<u8>, capabilities: u32, charset: u8) {
     out.extend_from_slice(&[0; 23]);
 }
 
-fn proof(plugin: &str, password: &str, scramble: &[u8]) -> Option<Vec<u8>> {
-    match plugin {
-        "mysql_native_password" => Some(auth::native(password, scramble)),
-        "caching_sha2_password" => Some(auth::caching_sha2(password, scramble)),
-        _ => None,
-    }
+fn terminated(password: &str) -> Vec<u8> {
+    password.bytes().chain([0]).collect()
 }
 
 /// `fe plugin\0 scramble [00]`
 fn switch_request(payload: &[u8]) -> Result<(String, Vec<u8>), Error> {
     let rest = &payload[1..];
     let end = rest.iter().position(|b| *b == 0).ok_or_else(|| unknown_plugin("mysql_old_password"))?;
-    let scramble = rest[end + 1..].strip_suffix(&[0]).unwrap_or(&rest[end + 1..]);
+    let scramble = &rest[end + 1..];
+    // Only the scramble of 20 bytes is terminated; the last of 32 may be zero by chance.
+    let scramble = scramble.strip_suffix(&[0]).filter(|scramble| scramble.len() == 20).unwrap_or(scramble);
     Ok((String::from_utf8_lossy(&rest[..end]).into_owned(), scramble.to_vec()))
 }
 
@@ -668,7 +688,7 @@ fn unknown_plugin(plugin: &str) -> Error {
     Error::Refused {
         code: Code::number(2059),
         message: format!(
-            "the server wants authentication by {plugin}, and we speak mysql_native_password and caching_sha2_password; give the account one of these"
+            "the server wants authentication by {plugin}, and we speak mysql_native_password, caching_sha2_password, sha256_password, ed25519 and unix_socket; give the account one of these"
         ),
     }
 }

@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::{self, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 
+use super::end_point;
 use super::message::{self, AnswerParser, Request, Step, begin_message, end_message, server_error, whole_message};
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::rows::TextRows;
+use crate::tls::Session;
 use crate::transport::{CALL_OFF_LIMIT, Transport, complete};
-use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
+use crate::{
+    Answer, ChannelBinding, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls,
+    Value,
+};
 
 const PROTOCOL_VERSION_3_0: i32 = 3 << 16;
 
@@ -54,6 +59,13 @@ fn cancel(endpoint: &Endpoint, key: &[u8]) -> Result<(), Error> {
     out.extend_from_slice(key);
     transport.send_on()?;
     complete(transport.fill())
+}
+
+fn unbound(why: &str) -> Error {
+    Error::Refused {
+        code: Code::new(b"28000"),
+        message: format!("channel_binding=require, but the login is not bound to its TLS session: {why}"),
+    }
 }
 
 /// How results travel; the numbers are the protocol's.
@@ -112,7 +124,7 @@ impl PostgresConnection {
         let verdict = self.transport.unread()[0];
         self.transport.consume(1);
         match verdict {
-            b'S' => self.transport.start_tls(self.login.tls),
+            b'S' => self.transport.start_tls(self.login.tls, &self.login.certificates),
             b'N' => Err(Error::Refused {
                 code: Code::new(b"08P01"),
                 message: "this server does not encrypt here (on a socket file none does); set ssl = on and connect by TCP, or connect with tls off".to_owned(),
@@ -170,6 +182,7 @@ impl PostgresConnection {
     }
 
     async fn authenticate(&mut self, user: &str, password: &str) -> Result<(), Error> {
+        let mut is_bound = false;
         loop {
             let (kind, body) = self.read_message().await?;
             if kind == b'E' {
@@ -177,7 +190,10 @@ impl PostgresConnection {
             }
             let method = body.get(..4).map(|b| i32::from_be_bytes([b[0], b[1], b[2], b[3]]));
             match (kind, method) {
-                (b'R', Some(0)) => return Ok(()),
+                (b'R', Some(0)) if is_bound || self.login.channel_binding != ChannelBinding::Require => return Ok(()),
+                (b'R', Some(0 | 3 | 5)) if self.login.channel_binding == ChannelBinding::Require => {
+                    return Err(unbound("the server asked for a login without SCRAM"));
+                }
                 (b'R', Some(3)) => self.send_password(format!("{password}\0").as_bytes())?,
                 (b'R', Some(5)) => {
                     let salt =
@@ -185,7 +201,7 @@ impl PostgresConnection {
                     let proof = md5_hash(user.as_bytes(), password.as_bytes(), salt);
                     self.send_password(format!("{proof}\0").as_bytes())?;
                 }
-                (b'R', Some(10)) => self.scram(password, &body[4..]).await?,
+                (b'R', Some(10)) => is_bound = self.scram(password, &body[4..]).await?,
                 (b'R', Some(other)) => {
                     return Err(Error::Refused {
                         code: Code::new(b"28000"),
@@ -200,13 +216,29 @@ impl PostgresConnection {
         }
     }
 
-    /// SASL with SCRAM-SHA-256 (RFC 5802, RFC 7677); the exchange itself is a library's.
-    async fn scram(&mut self, password: &str, mechanisms: &[u8]) -> Result<(), Error> {
-        if !mechanisms.split(|byte| *byte == 0).any(|name| name == SCRAM_SHA_256.as_bytes()) {
+    /// SASL with SCRAM-SHA-256 (RFC 5802, RFC 7677); the exchange itself is a library's. Whether the login is bound to
+    /// the TLS session (RFC 5929, `tls-server-end-point`).
+    async fn scram(&mut self, password: &str, mechanisms: &[u8]) -> Result<bool, Error> {
+        let offers = |wanted: &str| mechanisms.split(|byte| *byte == 0).any(|name| name == wanted.as_bytes());
+        let binding = self.login.channel_binding;
+        let certificate = self.transport.encryption().and_then(Session::server_certificate);
+        let hash = certificate.filter(|_| binding != ChannelBinding::Disable).and_then(end_point::hash);
+        let (channel, mechanism) = match hash {
+            Some(hash) if offers(SCRAM_SHA_256_PLUS) => {
+                (sasl::ChannelBinding::tls_server_end_point(hash), SCRAM_SHA_256_PLUS)
+            }
+            _ if binding == ChannelBinding::Require => {
+                return Err(unbound("it needs tls, and a server that offers SCRAM-SHA-256-PLUS"));
+            }
+            // A server that had offered it would notice that somebody between took the offer away.
+            Some(_) => (sasl::ChannelBinding::unrequested(), SCRAM_SHA_256),
+            None => (sasl::ChannelBinding::unsupported(), SCRAM_SHA_256),
+        };
+        if !offers(mechanism) {
             return Err(protocol("the server offers no SCRAM-SHA-256"));
         }
-        let mut scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
-        let mut first = SCRAM_SHA_256.as_bytes().to_vec();
+        let mut scram = ScramSha256::new(password.as_bytes(), channel);
+        let mut first = mechanism.as_bytes().to_vec();
         first.push(0);
         first.extend_from_slice(&(scram.message().len() as i32).to_be_bytes());
         first.extend_from_slice(scram.message());
@@ -216,7 +248,8 @@ impl PostgresConnection {
         let proof = scram.message().to_vec();
         self.send_password(&proof)?;
         let verdict = self.sasl_message(12).await?;
-        scram.finish(&verdict).map_err(|e| protocol(&e.to_string()))
+        scram.finish(&verdict).map_err(|e| protocol(&e.to_string()))?;
+        Ok(mechanism == SCRAM_SHA_256_PLUS)
     }
 
     async fn sasl_message(&mut self, expected: i32) -> Result<Vec<u8>, Error> {

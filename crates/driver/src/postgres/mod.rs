@@ -3,6 +3,7 @@
 pub(crate) mod canned;
 mod connection;
 mod copy;
+mod end_point;
 pub mod message;
 
 pub use connection::PostgresConnection;
