@@ -22,8 +22,8 @@ use report::{self, Evidence, Options};
 /// Reports that a run keeps beside its records, with the format of each.
 const KEPT_REPORTS: [(&str, &str); 2] = [("text", "report.txt"), ("html", "report.html")];
 
-/// The only line of a text report that depends on where the run lies.
-const PLACE_LINE: &str = "  Full report: ";
+/// The beginnings of the only lines of a text report that depend on where the run lies.
+const PLACE_LINES: [&str; 2] = ["  Full report: ", "  Experiment: "];
 
 /// As much of a line as identifies it.
 const EXCERPT: usize = 120;
@@ -145,8 +145,9 @@ fn first_difference(format: &str, stored: &str, again: &str) -> Option<String> {
     let (stored, again) = (plain(stored), plain(again));
     let lines = |text: &str| -> Vec<String> { text.split('\n').map(str::to_owned).collect() };
     let (stored, again) = (lines(&stored), lines(&again));
+    let is_place = |line: &str| PLACE_LINES.iter().find(|begin| line.starts_with(**begin));
     let same =
-        |(then, now): (&String, &String)| then == now || then.starts_with(PLACE_LINE) && now.starts_with(PLACE_LINE);
+        |(then, now): (&String, &String)| then == now || is_place(then).is_some() && is_place(then) == is_place(now);
     let number = stored.iter().zip(&again).position(|pair| !same(pair));
     let number = number.or((stored.len() != again.len()).then(|| stored.len().min(again.len())))?;
     let excerpt = |lines: &[String]| match lines.get(number) {

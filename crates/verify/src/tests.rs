@@ -106,6 +106,7 @@ fn a_report_that_was_touched_is_noticed_and_where_it_lies_is_no_difference() {
     let runs = tempfile::tempdir().unwrap();
     let run = stored(runs.path(), |_| {});
     edit(&run, "report.txt", |text| text.replacen("Full report: ", "Full report: elsewhere/", 1));
+    edit(&run, "report.txt", |text| text.replacen("Experiment:  ", "Experiment:  elsewhere/", 1));
     assert_eq!(differences(&run), Vec::<String>::new());
     edit(&run, "report.txt", |text| text.replacen("% slower than", "% faster than", 1));
     one_difference(&run, "report.txt, line 3: stored ");

@@ -72,7 +72,7 @@ pub fn brief(document: &Document, layout: Layout) -> String {
             is_kept
         });
         lines.extend(body(kept, layout));
-        lines.extend(page_of(document, "; --full here"));
+        lines.extend(page_of(document, "   (--full here)"));
         joined(lines)
     };
     // A narrow terminal has longer texts.
@@ -90,8 +90,10 @@ fn head(document: &Document, layout: Layout) -> Vec<String> {
 fn page_of(document: &Document, remark: &str) -> Option<String> {
     let folder = visible(&document.folder);
     let indent = " ".repeat(INDENT);
-    let line = || format!("\n{indent}Full report: {folder}/report.html   (experiment.toml beside it{remark})");
-    (!folder.is_empty()).then(line)
+    let lines = || {
+        format!("\n{indent}Full report: {folder}/report.html{remark}\n{indent}Experiment:  {folder}/experiment.toml")
+    };
+    (!folder.is_empty()).then(lines)
 }
 
 fn titled(section: &Section, layout: Layout) -> Vec<String> {
