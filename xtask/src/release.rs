@@ -32,7 +32,7 @@ const STATIC: [(&str, &str); 1] = [("RUSTFLAGS", "-C target-feature=+crt-static"
 const COMPLETIONS: [(&str, &str); 3] = [("bash", "dbduel.bash"), ("zsh", "_dbduel"), ("fish", "dbduel.fish")];
 
 /// Members of the workspace that are no part of a release.
-const OWN_USE: [&str; 5] = ["xtask", "pages", "house-tests", "toy-engine", "toy-workload"];
+const OWN_USE: [&str; 6] = ["xtask", "conformance", "pages", "house-tests", "toy-engine", "toy-workload"];
 
 pub fn release(options: &Release, root: &Path) -> Result<()> {
     match &options.archive {

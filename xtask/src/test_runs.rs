@@ -63,12 +63,18 @@ struct Outcome {
     failed: Vec<String>,
 }
 
-/// Builds all test programs, by the same command and so with the same features as `cargo test --workspace`.
+/// Clippy in the place of the compiler, as `cargo clippy` does it, but for a build that yields programs: the workspace is
+/// compiled once and not twice.
+const LINTED: [(&str, &str); 2] =
+    [("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"), ("CLIPPY_ARGS", "-D__CLIPPY_HACKERY__warnings")];
+
+/// Lints the workspace and builds all test programs, with the same features as `cargo test --workspace`.
 fn build(root: &Path) -> Result<Vec<Program>> {
     let arguments = ["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
-    eprintln!("$ cargo {}", arguments.join(" "));
+    eprintln!("$ RUSTC_WORKSPACE_WRAPPER=clippy-driver cargo {}", arguments.join(" "));
     let mut cargo = Command::new("cargo")
         .args(arguments)
+        .envs(LINTED)
         .current_dir(root)
         .stdout(Stdio::piped())
         .spawn()
@@ -100,7 +106,7 @@ impl Program {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).args(filter).current_dir(&self.folder).stdin(Stdio::null());
         if self.name == WHOLE_RUNS {
-            command.env("RUST_TEST_THREADS", "4");
+            command.env("RUST_TEST_THREADS", "6");
         }
         let started = command.stdout(output.try_clone()?).stderr(output.try_clone()?).spawn();
         let status = started.and_then(|mut child| child.wait()).with_context(|| self.command[0].clone())?;

@@ -38,10 +38,10 @@ impl From<Missing> for anyhow::Error {
     }
 }
 
-/// Builds dbduel the way this program was built, and returns where it is. Named beside it, xtask asks for the features
+/// Builds dbduel the way this program was built, and returns where it is. Named beside it, this package asks for the features
 /// that everything was built with before.
 pub fn dbduel(root: &Path) -> Result<PathBuf> {
-    let build = ["build", "--quiet", "--package", "dbduel", "--package", "xtask", "--bin", "dbduel"];
+    let build = ["build", "--quiet", "--package", "dbduel", "--package", "conformance", "--bin", "dbduel"];
     let release: &[&str] = if cfg!(debug_assertions) { &[] } else { &["--release"] };
     crate::run(root, "cargo", &[&build, release].concat(), &[])?;
     let program = std::env::current_exe()?.with_file_name("dbduel");

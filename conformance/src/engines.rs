@@ -99,8 +99,8 @@ fn test_driver(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
     let (chain, key) = (certificates.certificate().display().to_string(), certificates.key().display().to_string());
     shown.extend([("DBDUEL_TEST_CERTIFICATE", chain.as_str()), ("DBDUEL_TEST_KEY", key.as_str())]);
     let tested = SUITES.iter().try_for_each(|(package, test)| {
-        // xtask has no such test; named, it asks for the features that everything was built with before.
-        let build = ["test", "--quiet", "--package", package, "--package", "xtask", "--test", test];
+        // This package has no such test; named, it asks for the features that everything was built with before.
+        let build = ["test", "--quiet", "--package", package, "--package", "conformance", "--test", test];
         let test = ["--", "--ignored", "--test-threads=1", "--nocapture", subject.tests];
         crate::run_quietly(root, "cargo", &[&build[..], &test].concat(), &shown)
     });

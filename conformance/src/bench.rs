@@ -19,7 +19,7 @@ pub fn done_in_release(root: &Path) -> Result<bool> {
         return Ok(false);
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let mut line = vec!["run", "--quiet", "--release", "--package", "xtask", "--"];
+    let mut line = vec!["run", "--quiet", "--release", "--package", "conformance", "--"];
     line.extend(arguments.iter().map(String::as_str));
     crate::run(root, "cargo", &line, &[])?;
     Ok(true)
