@@ -8,7 +8,7 @@ use serde_json::Value;
 fn experiment(preset: &str, blocks: u32) -> String {
     format!(
         "name = \"Fit\"\ncontender = [{{ name = \"one\", engine = \"sqlite\" }}, {{ name = \"two\", engine = \"sqlite\" }}]\n\
-         workload = {{ name = \"oltp_read_only\", rows = 1000 }}\nsweep.clients = [1]\n\
+         workload = {{ name = \"oltp_read_only\", rows = 1000, rate = 100 }}\nsweep.clients = [1]\n\
          method = {{ preset = \"{preset}\", duration = \"500ms\", warmup = \"0s\", blocks = {blocks} }}\n"
     )
 }

@@ -98,7 +98,7 @@ fn assert_pooled(place: &Place, trial: &Value) {
 fn with_a_harmed_worker(harm: impl Fn(i32), expected: &str) {
     let place = Place::new();
     let Some(engine) = place.installed("mariadb") else { return };
-    place.write("a.toml", &experiment(&engine, None, "3s", 2, "workers = 2"));
+    place.write("a.toml", &experiment(&engine, Some(100), "3s", 2, "workers = 2"));
     let mut command = place.command(&["run", "a.toml"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let first = place.path().join("runs");
@@ -141,7 +141,7 @@ fn a_stopped_worker_fails_its_trial_and_is_killed() {
 fn a_killed_coordinator_leaves_neither_agents_nor_servers() {
     let place = Place::new();
     let Some(engine) = place.installed("mariadb") else { return };
-    place.write("a.toml", &experiment(&engine, None, "20s", 2, "workers = 2"));
+    place.write("a.toml", &experiment(&engine, Some(100), "20s", 2, "workers = 2"));
     let running: RunningServer = place.start(&["run", "a.toml"]);
     wait_for("agents and a server", SOON, || agents(&place).len() == 2 && !place.servers().is_empty());
     running.signal(libc::SIGKILL);

@@ -7,11 +7,11 @@ use std::io::Write;
 use crate::support::{LIMIT, Place, wait_for};
 use serde_json::Value;
 
-fn experiment(engine: &str, sweep: &str, seconds: u32) -> String {
+fn experiment(engine: &str, sweep: &str, duration: &str) -> String {
     format!(
         "contender = [{{ name = \"one\", {engine} }}, {{ name = \"two\", {engine} }}]\n\
          workload = {{ name = \"oltp_read_write\", rows = 1000 }}\n{sweep}\n\
-         method = {{ preset = \"quick\", duration = \"{seconds}s\", warmup = \"0s\", blocks = 1 }}\n"
+         method = {{ preset = \"quick\", duration = \"{duration}\", warmup = \"0s\", blocks = 1 }}\n"
     )
 }
 
@@ -65,7 +65,7 @@ fn every_thread_of_a_server_stays_on_the_cores_it_was_given() {
     for kind in ["mariadb", "postgres"] {
         let place = Place::new();
         let Some(engine) = place.installed(kind) else { continue };
-        place.write("try.toml", &experiment(&engine, "sweep = { cores = [1], clients = [2] }", 3));
+        place.write("try.toml", &experiment(&engine, "sweep = { cores = [1], clients = [2] }", "1s"));
         let run = place.start(&["run", "try.toml"]);
         let dbduel = run.pid();
         // A load before the first trial is not confined, so only the trials are checked.
@@ -93,7 +93,7 @@ fn a_sweep_over_cores_and_clients_is_reported_at_the_best_clients() {
         return;
     }
     let place = Place::new();
-    let experiment = experiment("engine = \"sqlite\"", "sweep = { cores = [1, 2], clients = \"per-core\" }", 1);
+    let experiment = experiment("engine = \"sqlite\"", "sweep = { cores = [1, 2], clients = \"per-core\" }", "500ms");
     place.write("try.toml", &experiment.replace("blocks = 1", "blocks = 2"));
     place.expect(0, &["run", "try.toml"]);
     let records = place.trials();
@@ -117,7 +117,7 @@ fn a_sweep_over_cores_and_clients_is_reported_at_the_best_clients() {
 fn cores_that_this_host_does_not_have_are_refused_before_anything_is_kept() {
     let place = Place::new();
     let check = |sweep: &str, expected: &str| {
-        place.write("try.toml", &experiment("engine = \"sqlite\"", sweep, 1));
+        place.write("try.toml", &experiment("engine = \"sqlite\"", sweep, "500ms"));
         let (_, stderr) = place.expect(2, &["run", "try.toml"]);
         assert!(stderr.contains("try.toml") && stderr.contains(expected) && stderr.contains("next: "), "{stderr}");
         assert!(place.run().is_none(), "a run folder was made");

@@ -24,7 +24,7 @@ fn experiment(place: &Place, contenders: &str, crash: &str, kills: u32) {
             "contender = [{contenders}]\n\
              workload = {{ name = \"ledger\", accounts = 200, lists = 20, clients = 2 }}\n\
              method = {{ preset = \"quick\", duration = \"1s\", warmup = \"500ms\" }}\n\
-             recovery = {{ kills = {kills}, crash = \"{crash}\" }}\n"
+             recovery = {{ kills = {kills}, crash = \"{crash}\", full_rate_within = \"0s\" }}\n"
         ),
     );
 }

@@ -39,7 +39,7 @@ fn file(contender: &str, rungs: &[(&str, &str)]) -> String {
     let rung = |(name, change): &(&str, &str)| format!("[[ladder]]\nname = \"{name}\"\n{change}\n");
     format!(
         "contender = [{{ name = \"base\", {contender} }}]\n\
-         workload = {{ name = \"oltp_update_index\", rows = 1000, clients = 1 }}\n\
+         workload = {{ name = \"oltp_update_index\", rows = 1000, clients = 1, rate = 100 }}\n\
          method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2, ablation = true }}\n{}",
         rungs.iter().map(rung).collect::<String>()
     )

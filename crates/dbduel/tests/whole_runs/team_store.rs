@@ -14,10 +14,10 @@ use crate::support::{LIMIT, Place, text, wait_for};
 use crate::targets::Held;
 
 const QUICK: &str = "contender = [{ engine = \"sqlite\" }, { name = \"twin\", engine = \"sqlite\" }]\n\
-    workload = { name = \"oltp_point_select\", rows = 200 }\nsweep.clients = [1, 2]\n\
-    method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 4 }\n";
-/// Two contenders at two points in four blocks.
-const TRIALS: usize = 16;
+    workload = { name = \"oltp_point_select\", rows = 200, rate = 100 }\nsweep.clients = [1, 2]\n\
+    method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 2 }\n";
+/// Two contenders at two points in two blocks.
+const TRIALS: usize = 8;
 
 /// A place with a PostgreSQL server for its stores.
 struct Team {

@@ -109,7 +109,7 @@ fn trials(run: &std::path::Path) -> Vec<String> {
 /// Starts a search, ends it by `signal` once it prints `when`, and returns its folder.
 fn broken_off(place: &Place, when: &str, signal: i32) -> PathBuf {
     place.write("tiny.toml", FILE);
-    let arguments = ["tune", "tiny.toml", "--candidates", "4", "--seed", "5", "--blocks", "2"];
+    let arguments = ["tune", "tiny.toml", "--candidates", "3", "--seed", "5", "--blocks", "2"];
     let mut running = place.start(&arguments);
     running.wait_for_output(when);
     running.signal(signal);
@@ -123,7 +123,7 @@ fn a_search_that_was_killed_goes_on_where_its_records_end() {
     let place = Place::new();
     let search = broken_off(&place, "[block 2,", libc::SIGKILL);
     let (plan, kept) = (json(&search.join("plan.json")), trials(&search));
-    assert!(kept.len() >= 5 && runs(&place, "tiny-tuned-").is_empty(), "{kept:?}");
+    assert!(kept.len() >= 4 && runs(&place, "tiny-tuned-").is_empty(), "{kept:?}");
     let name = search.file_name().unwrap().to_str().unwrap();
 
     // What it was asked for stands fast.
@@ -132,12 +132,12 @@ fn a_search_that_was_killed_goes_on_where_its_records_end() {
         assert!(stderr.contains(expected) && stderr.contains("next: "), "{stderr}");
     };
     check(&["--seed", "6"], "no flag can change any more");
-    check(&["--candidates", "3"], "no flag can change any more");
+    check(&["--candidates", "2"], "no flag can change any more");
     check(&["tiny.toml", "--seed", "6", "--blocks", "2"], "is not what");
-    check(&["tiny.toml", "--seed", "5", "--blocks", "2", "--candidates", "3"], "is not what");
+    check(&["tiny.toml", "--seed", "5", "--blocks", "2", "--candidates", "2"], "is not what");
     assert_eq!(trials(&search), kept);
 
-    let again = ["tune", "tiny.toml", "--resume", name, "--seed", "5", "--blocks", "2", "--candidates", "4"];
+    let again = ["tune", "tiny.toml", "--resume", name, "--seed", "5", "--blocks", "2", "--candidates", "3"];
     place.expect(0, &again);
     let all = trials(&search);
     assert_eq!(all[..kept.len()], kept, "nothing that was measured is measured again");
@@ -145,7 +145,7 @@ fn a_search_that_was_killed_goes_on_where_its_records_end() {
         all.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["trial"].as_u64().unwrap()).collect();
     assert!(all.len() > kept.len() && numbers.is_sorted() && numbers.windows(2).all(|pair| pair[0] != pair[1]));
     assert_eq!(json(&search.join("plan.json")), plan);
-    let whole = kept.len() % 5 == 0;
+    let whole = kept.len() % 4 == 0;
     assert_eq!(all.iter().filter(|line| line.contains("\"resumed\"")).count(), if whole { 0 } else { 1 });
     let found = &json(&search.join("run.json"))["search"];
     assert!(found["outcome"]["ended_by"].is_string(), "{found}");
