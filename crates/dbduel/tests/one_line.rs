@@ -165,7 +165,7 @@ fn a_run_of_a_line_is_a_run_like_any_other() {
     let run = place.run().unwrap();
     let name = run.file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("sqlite-vs-fast-"), "{name}");
-    assert!(out.contains(&format!("runs/{name}/report.html   (experiment.toml beside it")), "{out}");
+    assert!(out.contains(&format!("runs/{name}/experiment.toml\n")), "{out}");
     let kept = std::fs::read_to_string(run.join("experiment.toml")).unwrap();
     assert!(kept.contains("clients = [2]\n") && kept.contains("synchronous = \"OFF\""), "{kept}");
     place.assert_every_trial_ran_once();

@@ -17,7 +17,10 @@ const METHOD: &str = "sweep.clients = [2]\n\
 
 fn experiment(workload: &str, contenders: &[&str]) -> String {
     let contenders: Vec<String> = contenders.iter().map(|one| format!("{{ {one} }}")).collect();
-    format!("contender = [{}]\nworkload = {{ name = \"{workload}\", rows = 500, rate = 100 }}\n{METHOD}", contenders.join(", "))
+    format!(
+        "contender = [{}]\nworkload = {{ name = \"{workload}\", rows = 500, rate = 100 }}\n{METHOD}",
+        contenders.join(", ")
+    )
 }
 
 /// An empty database file, and the contender that names it.
