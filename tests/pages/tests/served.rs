@@ -120,14 +120,13 @@ fn curves_and_interval_move_and_outlive_the_run_and_a_kill() {
     blocks(1, 4).for_each(|trial| run.append(trial).unwrap());
     page.wait_for("document.getElementById('state').textContent.startsWith('Block 5 of')").unwrap();
     let marks = "document.querySelectorAll('#workloads svg .dot, #workloads svg .curve').length";
-    page.wait_for(&format!("{marks} > 0")).unwrap();
+    // The page draws what has come in one go, and that may be the first three blocks.
+    page.wait_for(
+        "[...document.querySelectorAll('figcaption')].some((one) => one.textContent.includes('after block 4'))",
+    )
+    .unwrap();
     let drawn = page.value(marks).unwrap().as_u64().unwrap();
-    assert!(
-        page.texts("[...document.querySelectorAll('figcaption')].map((one) => one.textContent)")
-            .unwrap()
-            .iter()
-            .any(|text| text.contains("after block 4"))
-    );
+    assert!(drawn > 0);
 
     // The process is gone; another one goes on with it.
     drop(run);
