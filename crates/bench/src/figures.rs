@@ -48,7 +48,7 @@ pub fn whole(request: &Request, tally: &Tally, counted: &Reading) -> Figures {
             max_ms: Some(latencies.max_ms()),
             sum_ms: Some(latencies.sum_ms()),
         },
-        percentiles: bucketed(&latencies.latencies_ms(), &request.percentiles),
+        percentiles: bucketed(&latencies.latencies_ms(), &request.percentiles, latencies.max_ms()),
         fairness: Some(fairness(counted)),
         unfinished: None,
         skipped: tally.skipped - tally.left_waiting,
@@ -78,7 +78,11 @@ pub fn part(request: &Request, from: &Mark, to: &Mark, extremes_ns: Option<(u64,
             max_ms: Some(most_ns as f64 / 1e6),
             sum_ms: Some(sum_ms),
         },
-        percentiles: bucketed(&seen.latencies_ms(), &request.percentiles),
+        percentiles: bucketed(
+            &seen.latencies_ms(),
+            &request.percentiles,
+            extremes_ns.map_or(f64::INFINITY, |_| most_ns as f64 / 1e6),
+        ),
         fairness: Some(fairness(&seen)),
         unfinished: None,
         skipped: seen.skipped,
@@ -135,9 +139,11 @@ fn percentile_s(percentile: Option<&Percentile>) -> f64 {
     percentile.and_then(|percentile| percentile.value_ms).unwrap_or(0.0) / 1e3
 }
 
-fn bucketed(latencies_ms: &[(f64, u64)], percents: &[f64]) -> Vec<Percentile> {
+/// By sysbench's buckets, whose bounds may not pass the longest response time either.
+fn bucketed(latencies_ms: &[(f64, u64)], percents: &[f64], max_ms: f64) -> Vec<Percentile> {
     let buckets = Buckets::new(latencies_ms.iter().copied());
-    let percentile = |percent: &f64| Percentile { percent: *percent, value_ms: Some(buckets.percentile_ms(*percent)) };
+    let value_ms = |percent: f64| Some(buckets.percentile_ms(percent).min(max_ms));
+    let percentile = |percent: &f64| Percentile { percent: *percent, value_ms: value_ms(*percent) };
     percents.iter().map(percentile).collect()
 }
 

@@ -88,11 +88,11 @@ impl Histogram {
         (1.0 - quantile) * self.count() as f64 >= BEYOND_QUANTILE_MIN
     }
 
-    /// One that lies above the highest value is reported as the highest: it is no less, and the count of such
-    /// values stands beside it.
+    /// The upper bound of its bucket, and no more than the largest latency. One that lies above the highest value is
+    /// reported as the highest: it is no less, and the count of such values stands beside it.
     pub fn quantile_ms(&self, quantile: f64) -> f64 {
         if self.out_of_range.above == 0 {
-            return self.inside.value_at_quantile(quantile) as f64 / 1e6;
+            return self.inside.value_at_quantile(quantile).min(self.max_ns) as f64 / 1e6;
         }
         let among_inside = quantile * self.count() as f64 / self.inside.len().max(1) as f64;
         let is_inside = among_inside <= 1.0 && !self.inside.is_empty();
@@ -129,7 +129,7 @@ impl Histogram {
     pub fn latencies_ms(&self) -> Vec<(f64, u64)> {
         let inside = self.inside.iter_recorded().map(|step| {
             let middle_ns = self.inside.median_equivalent(step.value_iterated_to());
-            (middle_ns as f64 / 1e6, step.count_at_value())
+            (middle_ns.min(self.max_ns) as f64 / 1e6, step.count_at_value())
         });
         let outside = (self.out_of_range.above > 0).then_some((self.max_ms(), self.out_of_range.above));
         inside.chain(outside).collect()
@@ -216,6 +216,19 @@ mod tests {
         assert_eq!((sum.out_of_range.total(), sum.count()), (20, 200));
         sum.reset();
         assert_eq!((sum.out_of_range.total(), sum.count(), sum.max_ms()), (0, 0, 0.0));
+    }
+
+    #[test]
+    fn no_quantile_and_no_step_lies_above_the_largest_latency() {
+        for latency_ns in [1_500, 1_234_567, 108_912_345, 167_812_345_678] {
+            let mut histogram = Histogram::default();
+            (0..100).for_each(|_| histogram.record(latency_ns));
+            let max_ms = histogram.max_ms();
+            for quantile in [0.5, 0.99, 0.999, 1.0] {
+                assert!(histogram.quantile_ms(quantile) <= max_ms, "{latency_ns}");
+            }
+            assert!(histogram.latencies_ms().iter().all(|(ms, _)| *ms <= max_ms), "{latency_ns}");
+        }
     }
 
     #[test]

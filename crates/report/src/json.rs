@@ -389,7 +389,11 @@ fn trial<'a>(evidence: &Evidence, trial: &'a TrialRecord, repeated_as: Option<u3
         finished_at: &trial.finished_at,
         metrics: &trial.metrics,
         // Nothing of a log that is damaged: `dbduel verify` finds it.
-        windows: evidence.windows.get(&trial.trial).and_then(|log| windows(log)).unwrap_or_default(),
+        windows: evidence
+            .windows
+            .get(&trial.trial)
+            .and_then(|log| windows(log, trial.metrics.get("latency_ms_max").copied()))
+            .unwrap_or_default(),
         workers: &trial.workers,
     }
 }

@@ -142,7 +142,10 @@ fn spread(evidence: &Evidence, place: &str, lines: &[Vec<(f64, f64)>]) -> String
 
 /// Response times in each window, and how long a window is. One window is no series.
 fn windows_of(evidence: &Evidence, drawn: &Drawn) -> (Vec<Vec<WindowFigures>>, f64) {
-    let of_trial = |trial: &&TrialRecord| evidence.windows.get(&trial.trial).and_then(|log| windows(log));
+    let of_trial = |trial: &&TrialRecord| {
+        let longest_ms = trial.metrics.get("latency_ms_max").copied();
+        evidence.windows.get(&trial.trial).and_then(|log| windows(log, longest_ms))
+    };
     let told: Vec<Vec<WindowFigures>> = drawn.trials.iter().map(|trial| of_trial(trial).unwrap_or_default()).collect();
     if told.iter().all(|windows| windows.len() < 2) {
         return (Vec::new(), 0.0);
