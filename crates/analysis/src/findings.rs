@@ -3,7 +3,7 @@
 //! Every caveat behind a verdict has its finding here, so that nothing is only a line that scrolled
 //! away while the run went on. Reports make the sentences.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::format::crash::LOG_ERRORS;
 use record::format::operations::PARTIAL;
@@ -34,6 +34,7 @@ named! {
     pub enum FindingKind {
         FailedTrials = "failed trials",
         Outages = "trials without a commit",
+        LostTransactions = "lost transactions",
         GivenUp = "given up",
         GeneratorBound = "generator-bound",
         Saturated = "saturated",
@@ -97,7 +98,21 @@ pub enum Facts {
         interaction: Box<Interaction>,
     },
     WorkLeft(Vec<WorkLeft>),
+    Lost(Vec<Lost>),
 }
+
+/// Transactions of a contender that ended in an error, in all trials that are judged.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Lost {
+    pub contender: String,
+    pub workload: String,
+    pub failed: f64,
+    pub due: f64,
+    pub share: f64,
+}
+
+/// Where a contender lost more of its transactions, the rate of the others is no measure of the work.
+const LOST_SHARE_MAX: f64 = 0.01;
 
 impl Facts {
     fn are_in_records(&self) -> bool {
@@ -135,6 +150,7 @@ pub fn findings(
     let found = [
         of_trials(FailedTrials, trials, |trial| trial.status == Status::Failed),
         of_trials(Outages, trials, is_outage),
+        lost_transactions(plan, trials),
         given_up(circumstances),
         flagged(GeneratorBound, GENERATOR_BOUND),
         flagged(Saturated, SATURATED).map(Finding::supported),
@@ -190,6 +206,27 @@ pub(crate) fn of_trials(
 
 fn has_flag(trial: &TrialRecord, flag: &str) -> bool {
     trial.flags.iter().any(|one| one == flag)
+}
+
+/// Of every contender, where one of them lost too many, so that they can be compared.
+fn lost_transactions(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Finding> {
+    let mut all: BTreeMap<(&str, &str), (f64, f64)> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.status == Status::Ok && trial.purpose.is_compare()) {
+        let count = |name: &str| trial.metrics.get(name).copied().unwrap_or(0.0);
+        let (failed, due) = all.entry((&trial.workload, &trial.contender)).or_default();
+        *failed += count("transactions.failed");
+        *due += count("transactions.due");
+    }
+    let of = |((workload, contender), (failed, due)): (&(&str, &str), &(f64, f64))| Lost {
+        contender: (*contender).to_owned(),
+        workload: (*workload).to_owned(),
+        failed: *failed,
+        due: *due,
+        share: failed / due.max(1.0),
+    };
+    let lost: Vec<Lost> = all.iter().map(of).collect();
+    let is_lost = plan.crashes().is_empty() && lost.iter().any(|one| one.share > LOST_SHARE_MAX);
+    when(FindingKind::LostTransactions, is_lost).map(|one| one.with(Facts::Lost(lost)))
 }
 
 fn given_up(circumstances: &Conditions) -> Option<Finding> {

@@ -52,7 +52,7 @@ pub use diagnosis::{
     cause_test,
 };
 pub use duet::{Shared, Solo, Unfounded};
-pub use findings::{Facts, Finding, FindingKind};
+pub use findings::{Facts, Finding, FindingKind, Lost};
 use gate::Gated;
 use headroom::{Doubled, HeadroomCheck};
 pub use host::{Watched, watched};

@@ -109,6 +109,26 @@ fn a_trial_without_a_commit_is_ranked_worst_and_two_in_twenty_are_no_win() {
 }
 
 #[test]
+fn a_contender_that_lost_many_of_its_transactions_is_named_with_their_share() {
+    let lost_of = |failed: f64| {
+        let mut stored = stored_of([1.0; 4], 8);
+        for trial in &mut stored.trials {
+            let failed = if trial.contender == CANDIDATE { failed } else { 0.0 };
+            trial.metrics.insert("transactions.due".into(), 27.0);
+            trial.metrics.insert("transactions.failed".into(), failed);
+        }
+        conclude(&stored.plan, &stored.run, &stored.trials).findings
+    };
+    let is_lost = |one: &&crate::Finding| one.kind == FindingKind::LostTransactions;
+    let findings = lost_of(9.0);
+    let finding = findings.iter().find(is_lost).unwrap();
+    let Facts::Lost(all) = &finding.facts else { panic!("{finding:?}") };
+    let share = |name: &str| all.iter().find(|one| one.contender == name).unwrap().share;
+    assert_eq!((share(BASELINE), share(CANDIDATE)), (0.0, 1.0 / 3.0));
+    assert!(lost_of(0.2).iter().find(is_lost).is_none(), "less than 1 %");
+}
+
+#[test]
 fn the_peak_and_the_spread_count_a_trial_without_a_commit() {
     let mut stored = stored_of([1.2; 4], 20);
     outage(&mut stored, CANDIDATE, 16, 4);

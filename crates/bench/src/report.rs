@@ -191,6 +191,7 @@ impl BenchReport {
         let mut lines = vec![self.title()];
         lines.extend(self.partial.iter().map(|why| format!("PARTIAL: {why}; the figures cover what was measured")));
         lines.extend(self.wrong.as_deref().map(wrong_answers));
+        lines.extend(self.lost());
         lines.push(String::new());
         if self.programs.is_empty() {
             lines.extend(self.counts());
@@ -219,6 +220,22 @@ impl BenchReport {
             Some(rate) => format!("open loop at {rate} per s"),
         };
         format!("{workload} on {target}\n{kind} {server_version}; {clients}, {measured_s:.1} s, {pacing}, seed {seed}")
+    }
+
+    /// What an open loop did not carry out, which a rate of answers hides.
+    fn lost(&self) -> Option<String> {
+        let ends = ["failed", "skipped"].map(|end| (end, self.metric(&format!("transactions.{end}"))));
+        let (lost, due) = (ends.iter().map(|(_, count)| count).sum::<f64>(), self.metric("transactions.due"));
+        (self.rate.is_some() && lost > 0.0).then(|| {
+            let ends = ends.iter().filter(|(_, count)| *count > 0.0);
+            let ends: Vec<String> = ends.map(|(end, count)| format!("{} {end}", grouped(*count))).collect();
+            let (share, all) = (100.0 * lost / due.max(1.0), grouped(due));
+            format!(
+                "LOST: {} of the {all} transactions that were due ({share:.1} %): {}",
+                grouped(lost),
+                ends.join(", ")
+            )
+        })
     }
 
     fn metric(&self, name: &str) -> f64 {

@@ -2,7 +2,7 @@
 
 use analysis::{
     Deferring, FAILURES_UNTIL_GIVEN_UP, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction,
-    Missing, ResultsDiffer, Trend, WorkLeft,
+    Lost, Missing, ResultsDiffer, Trend, WorkLeft,
 };
 use record::format::figures::{percent_of_log, signed_percent};
 use record::format::operations::PARTIAL;
@@ -10,7 +10,7 @@ use record::format::{ContenderRecord, DecisionKind, Point, SideRecord, TrialReco
 use record::point::CORES;
 
 use super::{Said, aa, duet, one_line, parts, probes};
-use crate::wording::{joined, ratio_text};
+use crate::wording::{joined, percent, ratio_text};
 use crate::{Evidence, wording};
 
 /// Evidence lines that a reader can take in; the rest is counted.
@@ -44,6 +44,7 @@ fn shown(evidence: &Evidence, finding: &Finding) -> Option<String> {
     Some(match &finding.facts {
         Facts::GivenUp(all) => format!("{} given up.", counted(all.len(), "load level")),
         Facts::OrderMatters { interaction, .. } => order_matters(interaction),
+        Facts::Lost(all) => lost(all),
         Facts::Headroom(_) => "Throughput rose with twice the generator's threads.".to_owned(),
         Facts::FalseDifferences(_) => {
             "A/A tests found differences on this host more often than chance allows; `dbduel aa` shows where."
@@ -76,7 +77,7 @@ pub fn meaning(kind: FindingKind) -> &'static str {
     MEANINGS.iter().find(|(one, _)| *one == kind).map_or("", |(_, meaning)| meaning)
 }
 
-const MEANINGS: [(FindingKind, &str); 33] = [
+const MEANINGS: [(FindingKind, &str); 34] = [
     (
         FindingKind::FailedTrials,
         "The pair of a failed trial is missing; with more than one pair in ten missing there is no verdict. The \
@@ -86,6 +87,11 @@ const MEANINGS: [(FindingKind, &str); 33] = [
         FindingKind::Outages,
         "A trial without a commit counts as half a transaction. A contender with such trials in 10 % of its pairs or \
          more, and more of them than the other, is not called faster or equal. The server's log may show why.",
+    ),
+    (
+        FindingKind::LostTransactions,
+        "Rates and response times are of those that were carried out, and are no measure of the work where many were \
+         not. The server's errors are counted by code in the trials; remove their cause and repeat the run.",
     ),
     (
         FindingKind::GivenUp,
@@ -283,6 +289,7 @@ fn lines(evidence: &Evidence, finding: &Finding) -> Vec<String> {
         Facts::FalseDifferences(all) => all.iter().map(aa::found).collect(),
         Facts::OrderMatters { workload, interaction } => of_interaction(workload, interaction),
         Facts::WorkLeft(all) => all.iter().map(work_left).collect(),
+        Facts::Lost(all) => all.iter().map(lost_by).collect(),
     }
 }
 
@@ -514,6 +521,18 @@ fn work_left(one: &WorkLeft) -> String {
     };
     let of = format!("{} of {} trials", one.trials_with_work_left, one.trials);
     format!("{}, {}: {} left in {of}, {charged}", one.contender, one.workload, amounts.join(" and "))
+}
+
+/// Of the contender that lost the largest share.
+fn lost(all: &[Lost]) -> String {
+    let most = all.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+    most.map_or_else(String::new, |one| {
+        format!("{} of the transactions of {} failed.", percent(one.share), one.contender)
+    })
+}
+
+fn lost_by(one: &Lost) -> String {
+    format!("{}, {}: {:.0} of {:.0} transactions failed", one.contender, one.workload, one.failed, one.due)
 }
 
 fn amount(name: &str, mean: f64) -> String {
