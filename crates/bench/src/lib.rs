@@ -18,17 +18,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use driver::Admin;
 use driver::sqlite::{LockWait, lock_wait};
-use driver::{Admin, Secret};
 use load::{Options, Workload};
 
 use terminal::{Failure, exit, note, print};
 
 use crate::command_line::{Action, Asked, Request, Verb, read};
 use record::plain_file;
-
-/// The environment's way to give a password.
-const PASSWORD: &str = "DBDUEL_PASSWORD";
 
 /// How soon an interruption is seen, and how long a command may take to end by itself.
 const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
@@ -40,6 +37,8 @@ struct Job {
     workload: Arc<dyn Workload>,
     target: driver::Target,
     interrupted: Arc<AtomicBool>,
+    /// On the command line, where no suggestion may show it.
+    password_is_typed: bool,
 }
 
 pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
@@ -70,7 +69,11 @@ pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
     match done {
         // A failure because the connection was cut off by an interrupt is not reported.
         Err(_) if job.is_interrupted() => {
-            let half = format!("; what was loaded is no use\n  next: drop it with `{}`", job.cleanup_line());
+            let half = format!(
+                "; what was loaded is no use\n  next: {}drop it with `{}`",
+                job.with_password(),
+                job.cleanup_line()
+            );
             let waited = lock_wait().map(|LockWait { file, waited }| {
                 format!(
                     " after {:.1} s of waiting for the lock on {}, which another connection holds",
@@ -91,9 +94,9 @@ impl Job {
         let workload = Options::new(request.workload.options, &request.workload_options)
             .and_then(|options| (request.workload.build)(&options))
             .map_err(|error| Failure::usage(anyhow!("{}: {error}", request.workload.name)))?;
-        if request.target.password.is_none() {
-            request.target.password = password(&request)?;
-        }
+        let password_is_typed = request.target.password.is_some();
+        let password = engine::password(&request.target, request.password_file.as_deref(), engine::PASSWORD_VARIABLE);
+        request.target.password = password.map_err(Failure::usage)?;
         let target = request.target.target();
         if request.action == Action::Bench {
             workload
@@ -102,7 +105,7 @@ impl Job {
         }
         let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
         end_late(Arc::clone(&interrupted)).context("no thread to end by")?;
-        Ok(Job { target, workload: Arc::from(workload), request, interrupted })
+        Ok(Job { target, workload: Arc::from(workload), request, interrupted, password_is_typed })
     }
 
     /// A failure with the server's name, which one behind the login does not have.
@@ -149,15 +152,4 @@ fn end_late(interrupted: Arc<AtomicBool>) -> std::io::Result<()> {
         std::process::exit(exit::INTERRUPTED.into());
     };
     std::thread::Builder::new().name("end".to_owned()).spawn(end).map(drop)
-}
-
-/// The password that stands neither in the URL nor among the options.
-fn password(request: &Request) -> Result<Option<Secret>, Failure> {
-    if let Some(path) = &request.password_file {
-        let text = plain_file::read_text(path, plain_file::TEXT_BYTES_MAX)
-            .with_context(|| format!("--password-file {}: cannot read it", path.display()))
-            .map_err(Failure::usage)?;
-        return Ok(Some(Secret::new(text.lines().next().unwrap_or_default())));
-    }
-    Ok(std::env::var(PASSWORD).ok().filter(|password| !password.is_empty()).map(Secret::new))
 }

@@ -10,7 +10,7 @@ use load::{OptionValue, Scratch};
 
 use super::Job;
 use crate::command_line::Request;
-use experiment::shell_word;
+use experiment::{TargetUrl, shell_word};
 use trial::target_tables;
 
 /// A server that has not let us in by then is not there.
@@ -26,9 +26,10 @@ impl Job {
         match self.database()? {
             Some(admin) => Ok(admin),
             None => Err(anyhow!(
-                "there is no database `{}` on {}\n  next: {}",
+                "there is no database `{}` on {}\n  next: {}{}",
                 self.request.target.database,
                 self.request.target,
+                self.with_password(),
                 self.prepare_line()
             )),
         }
@@ -77,11 +78,7 @@ impl Job {
     }
 
     fn unreachable(&self, error: Error) -> anyhow::Error {
-        let hint = match &error {
-            Error::Refused { .. } => "look at user, password and database of the target",
-            _ => "look whether the server runs and listens there",
-        };
-        anyhow!("cannot connect to {}\nbecause: {error}\n  next: {hint}", self.request.target)
+        engine::login_failure(&self.request.target, &error)
     }
 
     /// The workload's tables that are on the server, and those that are not.
@@ -103,10 +100,11 @@ impl Job {
         match self.tables(admin)?.1.as_slice() {
             [] => Ok(()),
             missing => Err(anyhow!(
-                "{} not there: {} in {}\n  next: {}",
+                "{} not there: {} in {}\n  next: {}{}",
                 if missing.len() == 1 { "a table is" } else { "tables are" },
                 listed(missing),
                 self.request.target,
+                self.with_password(),
                 self.prepare_line()
             )),
         }
@@ -135,6 +133,11 @@ impl Job {
             scratch.title,
             listed(foreign)
         )
+    }
+
+    /// What a next step with one of the lines below begins with: where its password has to stand.
+    pub fn with_password(&self) -> &'static str {
+        if self.password_is_typed { "with the password in DBDUEL_PASSWORD: " } else { "" }
     }
 
     pub fn prepare_line(&self) -> String {
@@ -167,9 +170,12 @@ fn file_word(value: &OptionValue) -> Option<String> {
     }
 }
 
-/// A command for the same tables; a password is to be given again.
+/// A command for the same tables that can be pasted: the password comes from where this command had it, and one of the
+/// command line, which must not be printed, from the environment.
 fn line(verb: &str, request: &Request) -> String {
-    let url = shell_word(&request.target.to_string());
+    let url = shell_word(&TargetUrl { password: None, ..request.target.clone() }.to_string());
+    let file = request.password_file.as_ref();
+    let file = file.map(|path| format!(" --password-file {}", shell_word(&path.display().to_string())));
     let options = request.workload_options.iter().map(|(name, value)| {
         if let OptionValue::Items(files) = value {
             let words = files.iter().filter_map(file_word);
@@ -188,7 +194,8 @@ fn line(verb: &str, request: &Request) -> String {
         };
         format!(" {}", shell_word(&format!("--{}={value}", name.replace('_', "-"))))
     });
-    format!("dbduel {verb} {} --target {url}{}", request.workload.name, options.collect::<String>())
+    let (name, options, file) = (request.workload.name, options.collect::<String>(), file.unwrap_or_default());
+    format!("dbduel {verb} {name} --target {url}{options}{file}")
 }
 
 fn has_code(error: &Error, codes: [&str; 2]) -> bool {

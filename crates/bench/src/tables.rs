@@ -25,8 +25,9 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
     let (there, _) = job.tables(&mut admin)?;
     if !there.is_empty() {
         let is = if there.len() == 1 { "a table is" } else { "tables are" };
-        let next = job.cleanup_line();
-        return Err(anyhow!("{is} there already: {}\n  next: drop what is there with `{next}`", listed(&there)).into());
+        let (with, next) = (job.with_password(), job.cleanup_line());
+        let there = listed(&there);
+        return Err(anyhow!("{is} there already: {there}\n  next: {with}drop what is there with `{next}`").into());
     }
     let tables = job.workload.tables(job.target.dialect);
     let rows = tables.iter().map(|table| table.rows).sum();
@@ -36,8 +37,10 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
     let loader = Loader { target: &job.target, sessions, interrupted: &job.interrupted };
     let loaded = loader.load(job.workload.as_ref(), job.data_seed(), &mut |so_far| bar.loaded(so_far));
     bar.end();
-    loaded
-        .with_context(|| format!("cannot load the data\n  next: drop what is there with `{}`", job.cleanup_line()))?;
+    loaded.with_context(|| {
+        let (with, next) = (job.with_password(), job.cleanup_line());
+        format!("cannot load the data\n  next: {with}drop what is there with `{next}`")
+    })?;
     let took = bar.begun.elapsed().as_secs_f64();
     let many = if tables.len() == 1 { "1 table".to_owned() } else { format!("{} tables", tables.len()) };
     let rate = rows as f64 / took.max(1e-9);
@@ -185,8 +188,10 @@ impl Tables {
     /// What is there, for the report.
     pub fn text(&self) -> String {
         let keys = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
-        let rows =
-            self.least.iter().map(|(name, asked, most)| format!("{asked} rows asked for, {name} has ids to {most}; "));
+        let rows = self.least.iter().map(|(name, asked, most)| {
+            let part = if most > asked { ", so that a part of the table is used" } else { "" };
+            format!("{asked} rows asked for, {name} has ids to {most}{part}; ")
+        });
         let asked = keys(self.foreign_keys_asked);
         rows.chain([format!("foreign keys: {asked} asked for, {} there", keys(self.foreign_keys))]).collect()
     }

@@ -203,9 +203,9 @@ pub enum Error {
     /// The server understood and refused.
     #[error("server error {code}: {message}")]
     Refused { code: Code, message: String },
-    /// The connection is gone, by itself or by the server's farewell, which then has a code. It takes
-    /// [`Connection::reconnect`] to go on.
-    #[error("connection lost: {why}")]
+    /// The connection is gone, by itself or by the server's farewell, which then has a code, or never came about. It
+    /// takes [`Connection::reconnect`] to go on.
+    #[error("{why}")]
     Lost { code: Option<Code>, why: String },
     /// The server sent something that its protocol does not allow.
     #[error("protocol error: {0}")]
@@ -218,11 +218,21 @@ pub enum Error {
 impl Error {
     /// A connection that is gone without a farewell.
     pub fn lost(why: impl Into<String>) -> Error {
-        Error::Lost { code: None, why: why.into() }
+        Error::Lost { code: None, why: format!("connection lost: {}", why.into()) }
+    }
+
+    /// A connection that did not come about.
+    pub(crate) fn unreachable(endpoint: &Endpoint, error: &std::io::Error) -> Error {
+        let why = match error.kind() {
+            std::io::ErrorKind::ConnectionRefused => format!("nothing listens at {endpoint} (connection refused)"),
+            std::io::ErrorKind::NotFound => format!("there is no socket {endpoint}"),
+            _ => format!("{endpoint} cannot be reached: {error}"),
+        };
+        Error::Lost { code: None, why }
     }
 
     pub(crate) fn farewell(code: Code, message: &str) -> Error {
-        Error::Lost { code: Some(code), why: format!("server error {code}: {message}") }
+        Error::Lost { code: Some(code), why: format!("connection lost: server error {code}: {message}") }
     }
 }
 

@@ -217,12 +217,11 @@ impl Transport {
     fn open(&mut self, timeout: Duration) -> Result<(), Error> {
         let deadline = Deadline::after(timeout);
         let socket = match &self.endpoint {
-            Endpoint::Unix(path) => {
-                dial::unix(path, deadline).map_err(|e| lost(&format!("{}: {e}", path.display())))?
-            }
-            Endpoint::Tcp { host, port } => dial::tcp(host, *port, deadline).map_err(|e| lost(&e.to_string()))?,
+            Endpoint::Unix(path) => dial::unix(path, deadline),
+            Endpoint::Tcp { host, port } => dial::tcp(host, *port, deadline),
             Endpoint::File(path) => return Err(lost(&format!("{} is a file, not a server", path.display()))),
         };
+        let socket = socket.map_err(|error| Error::unreachable(&self.endpoint, &error))?;
         let descriptor = socket.as_raw_fd();
         self.slot.fill(socket)?;
         self.descriptor = descriptor;

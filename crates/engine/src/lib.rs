@@ -83,7 +83,9 @@ pub use snapshot::{
     snapshot_key, sound_snapshot, template,
 };
 pub use storage::{mount_options, storage_of};
-pub use user_server::{SECRET_VARIABLES, STORE_PASSWORD_VARIABLE, STORE_VARIABLE, UserServer, password};
+pub use user_server::{
+    PASSWORD_VARIABLE, SECRET_VARIABLES, STORE_PASSWORD_VARIABLE, STORE_VARIABLE, UserServer, login_failure, password,
+};
 pub use version_output::version_output;
 pub use volume::Volume;
 pub use waits::Waits;
@@ -395,8 +397,12 @@ impl Engines {
             "postgresql" | "pgsql" | "pg" => "postgres".to_owned(),
             other => other.to_owned(),
         };
-        let version = version.filter(|version| *version != "latest").map(|version| format!("@{version}"));
-        self.names().any(|known| known == kind).then(|| kind + &version.unwrap_or_default())
+        if !self.names().any(|known| known == kind) {
+            return None;
+        }
+        // A version that does not exist is no better under the right name.
+        let whole = version.map(|version| format!("{kind}@{version}"));
+        Some(whole.filter(|name| !self.called(name).is_empty()).unwrap_or(kind))
     }
 
     pub fn names(self) -> impl Iterator<Item = &'static str> + Clone {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use driver::{Admin, Endpoint, Error, Secret};
 
 use super::server_process::{self, Listening};
@@ -92,7 +92,7 @@ impl UserServer {
     pub fn session(&self) -> Result<Admin> {
         let (endpoint, login) = (self.url.endpoint(), self.url.login());
         let admin = Admin::connect(self.url.kind.dialect(), &endpoint, &login, LOGIN_LIMIT);
-        let mut admin = admin.with_context(|| format!("cannot log in to {}", self.url))?;
+        let mut admin = admin.map_err(|error| login_failure(&self.url, &error))?;
         admin.set_timeout(Some(ANSWER_LIMIT))?;
         Ok(admin)
     }
@@ -154,6 +154,22 @@ impl UserServer {
     }
 }
 
+/// Codes of a login that was refused for the account or its password.
+const ACCESS_DENIED: [&str; 3] = ["1045", "28P01", "28000"];
+
+/// Why a session with a target did not come about, and what to do.
+pub fn login_failure(url: &TargetUrl, error: &Error) -> anyhow::Error {
+    let (failed, next) = match error {
+        Error::Refused { code, .. } if ACCESS_DENIED.contains(&code.as_str()) && url.password.is_none() => (
+            "log in to",
+            "give the password in DBDUEL_PASSWORD or in a file (`password_file` of a contender, --password-file)",
+        ),
+        Error::Refused { .. } => ("log in to", "look at user, password and database of the target"),
+        _ => ("reach", "look whether the server runs and listens there"),
+    };
+    anyhow!("cannot {failed} {url}: {error}\n  next: {next}")
+}
+
 /// The server understood and refused; anything else is a server that should not be measured.
 fn is_refusal(error: &anyhow::Error) -> bool {
     let breaks = |error: &Error| matches!(error, Error::Lost { .. } | Error::Protocol(_));
@@ -165,10 +181,10 @@ pub fn password(url: &TargetUrl, file: Option<&Path>, variable: &str) -> Result<
     if let Some(file) = file {
         let text = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX);
         let text = text.with_context(|| format!("cannot read password_file {}", file.display()))?;
-        return Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']))));
+        return Ok(Some(Secret::new(text.lines().next().unwrap_or_default())));
     }
     let given = url.password.clone().filter(|password| password.expose() != MASK);
-    let fallback = || std::env::var(variable).ok().map(Secret::new);
+    let fallback = || std::env::var(variable).ok().filter(|password| !password.is_empty()).map(Secret::new);
     let found = given.or_else(fallback);
     ensure!(
         found.is_some() || url.password.is_none(),

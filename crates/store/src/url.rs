@@ -7,8 +7,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use driver::{Admin, Dialect};
+use anyhow::Result;
+use driver::{Admin, Dialect, Error};
 use engine::target_url::{TargetKind, TargetUrl};
 use engine::{STORE_PASSWORD_VARIABLE, password};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
@@ -80,7 +80,11 @@ impl StoreUrl {
             format!("SET search_path = {}", self.quoted_schema()),
         ];
         let admin = Admin::connect(Dialect::Postgres, &target.endpoint(), &login, LOGIN_LIMIT);
-        let mut admin = admin.with_context(|| format!("cannot log in to the store {self}"))?;
+        let failed = |error: &Error| if matches!(error, Error::Refused { .. }) { "log in to" } else { "reach" };
+        let mut admin = admin.map_err(|error| {
+            let text = format!("cannot {} the store {self}", failed(&error));
+            anyhow::Error::from(error).context(text)
+        })?;
         admin.set_timeout(Some(ANSWER_LIMIT))?;
         Ok(admin)
     }

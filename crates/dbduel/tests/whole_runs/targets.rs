@@ -121,7 +121,7 @@ fn the_plan_names_targets_without_passwords_and_changes_with_them() {
         );
         let (stdout, noted) = place.expect(4, &["plan", "try.toml", "--json"]);
         assert!(!stdout.contains("hunter") && !noted.contains("hunter"), "{stdout}{noted}");
-        assert!(noted.contains("contender `t`: cannot log in to mysql://app:***@"), "{noted}");
+        assert!(noted.contains("contender `t`: cannot reach mysql://app:***@"), "{noted}");
         serde_json::from_str::<Value>(&stdout).unwrap()["plan_hash"].as_str().unwrap().to_owned()
     };
     let first = plan("mysql://app:hunter2@db/x?socket=/no/such");
@@ -199,7 +199,8 @@ fn two_targets_compete_one_that_is_gone_does_not_stop_them_and_no_password_is_st
     let (_, stderr) = place.expect(4, &["run", "try.toml"]);
     assert!(
         stderr.contains(
-            "cannot prepare contender `gone` (mysql://app@127.0.0.1:1/x): cannot log in to mysql://app@127.0.0.1:1/x"
+            "cannot prepare contender `gone` (mysql://app@127.0.0.1:1/x): cannot reach mysql://app@127.0.0.1:1/x: nothing \
+             listens at 127.0.0.1:1"
         ),
         "{stderr}"
     );
@@ -221,6 +222,63 @@ fn two_targets_compete_one_that_is_gone_does_not_stop_them_and_no_password_is_st
     assert!(mariadb.is_alive() && postgres.is_alive());
     let kept = stored(&place.run().unwrap());
     assert!(!kept.windows(password.len()).any(|bytes| bytes == password.as_bytes()));
+}
+
+/// The command of a message's next step: in backticks, or the rest of its line.
+fn suggested(message: &str) -> &str {
+    let next = message.split("next: ").nth(1).unwrap_or_else(|| panic!("no next step: {message}"));
+    let line = next.lines().next().unwrap();
+    line.split('`').nth(1).unwrap_or_else(|| &line[line.find("dbduel").unwrap()..])
+}
+
+#[test]
+fn a_suggested_line_can_be_pasted_wherever_its_password_stood() {
+    for (kind, scheme) in [("mariadb", "mariadb"), ("postgres", "postgres")] {
+        let place = Place::new();
+        let Some(server) = Held::start(&place, kind, &["--tcp"]) else { continue };
+        let fact = |name: &str| server.reached_by[name].as_str().unwrap_or_default().to_owned();
+        let (user, password, port) = (fact("user"), fact("password"), server.reached_by["port"].as_u64().unwrap());
+        let url = |login: String| format!("{scheme}://{login}@127.0.0.1:{port}/{}", fact("database"));
+        place.write("password", &format!("{password}\n"));
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_dbduel"), place.path().join("dbduel")).unwrap();
+        let options = ["--rows", "50", "--tables", "2", "--events", "5"].map(str::to_owned);
+        let with_file = vec!["--target".to_owned(), url(user.clone()), "--password-file".into(), "password".into()];
+        for (target, variable) in [
+            (vec!["--target".to_owned(), url(user.clone())], true),
+            (with_file, false),
+            (vec!["--target".to_owned(), url(format!("{user}:{password}"))], true),
+        ] {
+            let run = |mut command: Command| {
+                let command = if variable { command.env("DBDUEL_PASSWORD", &password) } else { &mut command };
+                let output = command.output().unwrap();
+                (output.status.code(), crate::support::text(&output.stderr))
+            };
+            let typed = |verb: &str| {
+                let words: Vec<&str> = target.iter().chain(&options).map(String::as_str).collect();
+                run(place.command(&[&[verb, "oltp_read_only"], &words[..]].concat()))
+            };
+            let pasted = |message: &str| {
+                let line = suggested(message);
+                assert!(!line.contains(&password) && !line.contains("***"), "{message}");
+                let path = format!("{}:{}", place.path().display(), std::env::var("PATH").unwrap());
+                let mut shell = Command::new("sh");
+                shell.args(["-c", line]).current_dir(place.path()).env("PATH", path);
+                run(shell)
+            };
+            let (status, message) = typed("bench");
+            assert_eq!(status, Some(4), "{message}");
+            assert_eq!(pasted(&message).0, Some(0), "{kind}: {message}");
+            let (status, message) = typed("prepare");
+            assert_eq!(status, Some(4), "{message}");
+            assert_eq!(pasted(&message).0, Some(0), "{kind}: {message}");
+        }
+        let (status, message) = {
+            let output = place.dbduel(&["bench", "oltp_read_only", "--target", &url(user.clone())]);
+            (output.status.code(), crate::support::text(&output.stderr))
+        };
+        assert_eq!(status, Some(4));
+        assert!(message.contains("next: give the password in DBDUEL_PASSWORD or in a file"), "{kind}: {message}");
+    }
 }
 
 #[test]

@@ -32,7 +32,14 @@ fn a_target_that_is_not_there_is_named_and_nothing_is_made() {
     let socket = folder.path().join("sock");
     let url = format!("mysql://app:hunter2@localhost/x?socket={}", socket.display());
     let error = format!("{:#}", UserServer::reach(engine("sqlite"), &choice(&url)).err().unwrap());
-    assert!(error.contains("cannot log in to mysql://app:***@localhost") && !error.contains("hunter2"), "{error}");
+    assert!(error.contains("cannot reach mysql://app:***@localhost") && !error.contains("hunter2"), "{error}");
+    let expected = format!("there is no socket {}\n  next: look whether the server runs", socket.display());
+    assert!(error.contains(&expected), "{error}");
+    // Port 1 has no server.
+    let error = UserServer::reach(engine("mysql"), &choice("mysql://app@127.0.0.1:1/x")).err().unwrap();
+    let error = format!("{error:#}");
+    assert!(error.contains("nothing listens at 127.0.0.1:1 (connection refused)\n  next: "), "{error}");
+    assert!(!error.contains("log in") && !error.contains("lost"), "{error}");
     let file = folder.path().join("none.db");
     let error = UserServer::reach(engine("sqlite"), &choice(&format!("sqlite://{}", file.display())))
         .err()
