@@ -322,6 +322,29 @@ impl Workload for Oltp {
 }
 
 impl ReusesTables for Oltp {
+    /// Where every id is to be there, one that is not would be inserted.
+    fn recognise(&self, admin: &mut Admin, _: u64) -> Result<Result<(), String>, Error> {
+        let rows = self.schema.loaded_rows();
+        let draws_ids = matches!(
+            self.script,
+            Script::Mix(_) | Script::RandomPoints { .. } | Script::RandomRanges { .. } | Script::PadSelect
+        );
+        if !draws_ids || rows == 0 {
+            return Ok(Ok(()));
+        }
+        for name in (0..self.schema.tables).map(|table| self.schema.table_name(table)) {
+            let most = admin.value(&format!("SELECT MAX(id) FROM {name}"))?;
+            let most = most.and_then(|id| id.parse::<u64>().ok()).unwrap_or(0);
+            if most < rows {
+                return Ok(Err(format!(
+                    "{name} has ids up to {most}, and {rows} rows were asked for\n  next: give --rows {most}, or drop \
+                     the tables with `dbduel cleanup` and make larger ones with `dbduel prepare`"
+                )));
+            }
+        }
+        Ok(Ok(()))
+    }
+
     fn prepare_run(&self, dialect: Dialect) -> Vec<String> {
         let verb = match dialect {
             Dialect::MySql | Dialect::Postgres => "TRUNCATE TABLE",
