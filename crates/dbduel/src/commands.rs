@@ -217,6 +217,7 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     let experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     expect_open_files(&experiment, file).map_err(Failure::usage)?;
+    experiment.remarks.iter().for_each(|remark| note(&format!("warning: {remark}")));
     let point = experiment.points().swap_remove(0);
     for choice in &experiment.workloads {
         let spec = experiment::plan::workload(choice, &choice.data_point(&point)).map(|workload| workload.spec());

@@ -28,6 +28,7 @@ mod schema;
 mod section;
 mod server_word;
 mod set;
+mod syntax;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod vocabulary;
@@ -99,6 +100,8 @@ pub struct Experiment {
     pub set: Settings,
     /// The file with what the command line set, passwords masked.
     pub text: String,
+    /// What of the file has no effect.
+    pub remarks: Vec<String>,
 }
 
 impl Experiment {

@@ -174,7 +174,7 @@ pub fn mistake(error: &anyhow::Error) -> Mistakes {
     let text = mask_urls(&format!("{error:#}"));
     let mut lines = text.lines().map(|line| line.trim_start().to_owned());
     let mistake = Mistake { line: None, what: lines.next().unwrap_or_default(), notes: lines.collect() };
-    Mistakes { file: COMMAND_LINE.to_owned(), list: vec![mistake] }
+    Mistakes { file: COMMAND_LINE.to_owned(), list: vec![mistake], about_keys: false }
 }
 
 /// One contender of the line, taken apart.

@@ -23,23 +23,28 @@ pub struct Mistake {
 pub struct Mistakes {
     pub file: String,
     pub list: Vec<Mistake>,
+    /// Whether a list of all keys helps.
+    pub about_keys: bool,
 }
 
 impl fmt::Display for Mistakes {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = Vec::new();
         for mistake in &self.list {
-            match mistake.line {
-                Some(line) => writeln!(out, "error: {}:{line}: {}", self.file, mistake.what)?,
-                None => writeln!(out, "error: {}", mistake.what)?,
-            }
-            for note in &mistake.notes {
-                writeln!(out, "  {note}")?;
-            }
+            lines.push(match mistake.line {
+                Some(line) => format!("error: {}:{line}: {}", self.file, mistake.what),
+                None => format!("error: {}", mistake.what),
+            });
+            lines.extend(mistake.notes.iter().map(|note| format!("  {note}")));
         }
-        match self.file.as_str() {
-            COMMAND_LINE => write!(out, "next: `dbduel run --help` describes contenders and the flags beside them"),
-            _ => write!(out, "next: `dbduel plan --defaults` prints every key, its default and the reason for it"),
-        }
+        lines.extend(match self.file.as_str() {
+            COMMAND_LINE => Some("next: `dbduel run --help` describes contenders and the flags beside them".to_owned()),
+            _ if self.about_keys => {
+                Some("next: `dbduel plan --defaults` prints every key, its default and the reason for it".to_owned())
+            }
+            _ => None,
+        });
+        out.write_str(&lines.join("\n"))
     }
 }
 

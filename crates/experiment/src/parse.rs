@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 
 use super::cluster::{self, read_cluster};
 use super::contenders::read_contenders;
@@ -23,6 +23,7 @@ use super::plan::files_of;
 use super::recovery::{self, read_recovery};
 use super::section::{Files, NAME_CHARS_MAX, Reader, Section, is_short};
 use super::set::{self, Edited, Settings};
+use super::syntax;
 use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
 use super::{CORES, Contender, CpuList, Experiment, Method, NoisyHost, Stop, aa, arrangements};
@@ -129,9 +130,8 @@ impl Experiment {
         let mut reader = Reader::new(source);
         let folder = Path::new(file).parent().unwrap_or(Path::new("")).to_owned();
         reader.files = Files { folder, stored: overrides.files.clone() };
-        for error in &broken {
-            let note = "expected TOML: key = value, with texts in quotes";
-            reader.reject(&error.span().unwrap_or(0..0), format!("not readable as TOML: {}", error.message()), note);
+        if !broken.is_empty() {
+            reader.push(syntax::mistake(source, &broken));
         }
         if broken.is_empty() {
             let top = Section::new("", root.span(), root.get_ref());
@@ -148,7 +148,7 @@ impl Experiment {
 fn unreadable(file: &str, cause: &std::io::Error) -> Mistakes {
     let note = "expected a TOML file; `dbduel plan` lists those that come with dbduel".to_owned();
     let mistake = Mistake { line: None, what: format!("cannot read {file}: {cause}"), notes: vec![note] };
-    Mistakes { file: file.to_owned(), list: vec![mistake] }
+    Mistakes { file: file.to_owned(), list: vec![mistake], about_keys: false }
 }
 
 fn read_experiment<'a>(
@@ -166,6 +166,7 @@ fn read_experiment<'a>(
     let ladders = read_ladders(reader, top, known, &mut contenders, &baseline);
     let mut workloads = read_workloads(reader, top, known, &contenders, &defaults.workload);
     let sweep = read_sweep(reader, top, known, &contenders, &mut workloads);
+    let remarks = sweep.iter().flat_map(|sweep| without_use(top, &sweep.variable)).collect();
     if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {
         refuse_times(reader, top);
     }
@@ -205,6 +206,7 @@ fn read_experiment<'a>(
         twins: false,
         set: set::shown(&overrides.set),
         text: String::new(),
+        remarks,
         contenders,
     };
     let experiment = if overrides.twins { aa::of(experiment) } else { experiment };
@@ -212,6 +214,24 @@ fn read_experiment<'a>(
     recovery::refuse(reader, top, &experiment);
     cluster::refuse(reader, top, &experiment);
     experiment
+}
+
+/// Keys of workloads in whose place the sweep puts its values.
+fn without_use(top: &Section, variable: &str) -> Vec<String> {
+    let workload = top.value("workload").map(|value| value.get_ref());
+    let tables = match workload {
+        Some(DeValue::Table(table)) => vec![table],
+        Some(DeValue::Array(list)) => list.iter().filter_map(|one| one.get_ref().as_table()).collect(),
+        _ => Vec::new(),
+    };
+    let keys: &[&str] = match variable {
+        "clients" => &["clients", "terminals"],
+        "rows" => &["rows", "table_size"],
+        other => &[other],
+    };
+    let line = |key: &str| format!("`{key}` in [workload] is not used: `sweep.{variable}` takes its place");
+    let is_given = |key: &&&str| tables.iter().any(|table| table.contains_key(**key));
+    keys.iter().filter(is_given).map(|key| line(key)).collect()
 }
 
 /// Times that no trial would keep.
@@ -516,6 +536,18 @@ pub mod tests {
     }
 
     #[test]
+    fn a_key_in_whose_place_the_sweep_puts_its_values_is_named() {
+        let two = "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }]\n";
+        let remarks = |workload: &str, sweep: &str| {
+            parse(&format!("{two}workload = {{ name = \"oltp_read_write\", {workload} }}\n{sweep}\n")).unwrap().remarks
+        };
+        let both = remarks("clients = 8", "sweep.clients = [1, 2]");
+        assert_eq!(both, ["`clients` in [workload] is not used: `sweep.clients` takes its place"]);
+        assert_eq!(remarks("clients = 8", "sweep.rate = [10, 20]"), [""; 0]);
+        assert_eq!(remarks("rows = 1000", "sweep.clients = [1, 2]"), [""; 0]);
+    }
+
+    #[test]
     fn a_pass_has_one_client_and_no_use_for_times_and_sweeps() {
         let contenders = "contender = [{ engine = \"mysql\" }]\n";
         let short = parsed(&format!("{contenders}workload = \"sql-bench\"\n"));
@@ -602,8 +634,8 @@ pub mod tests {
     fn mistakes_that_a_workload_finds_in_its_options_have_their_line() {
         let file = "contender = [{ engine = \"mysql\" }]\n[workload]\nname = \"oltp_read_write\"\ntable_size = 0\n";
         let mistakes = parse(file).unwrap_err();
-        let message = "error: x.toml:4: `table_size` in [workload] cannot be 0\n  at least one row was expected\n";
-        assert!(mistakes.to_string().starts_with(message), "{mistakes}");
+        let message = "error: x.toml:4: `table_size` in [workload] cannot be 0\n  at least one row was expected";
+        assert_eq!(mistakes.to_string(), message);
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub struct Reader<'a> {
     /// Where files are that the text names.
     pub files: Files,
     mistakes: Vec<Mistake>,
+    /// Some are about keys and their types, which the list of defaults shows.
+    about_keys: bool,
 }
 
 /// Files that an experiment names, by paths relative to its own file.
@@ -106,7 +108,7 @@ impl Files {
 
 impl<'a> Reader<'a> {
     pub fn new(source: &'a str) -> Self {
-        Reader { source, files: Files::default(), mistakes: Vec::new() }
+        Reader { source, files: Files::default(), mistakes: Vec::new(), about_keys: false }
     }
 
     /// Says what is wrong at this place of the file.
@@ -114,6 +116,10 @@ impl<'a> Reader<'a> {
         // Messages quote values, and a value may be a URL with a password in it.
         let (what, note) = (mask_urls(&what.into()), mask_urls(&note.into()));
         self.mistakes.push(Mistake { line: Some(self.line(span)), what, notes: vec![note] });
+    }
+
+    pub fn push(&mut self, mistake: Mistake) {
+        self.mistakes.push(mistake);
     }
 
     /// Reports a mistake of another file, which names its place by itself.
@@ -184,7 +190,7 @@ impl<'a> Reader<'a> {
         if let (true, Some(last)) = (more > 0, self.mistakes.last_mut()) {
             last.notes.push(format!("and {more} more mistakes behind this one"));
         }
-        Some(Mistakes { file: file.to_owned(), list: self.mistakes })
+        Some(Mistakes { file: file.to_owned(), list: self.mistakes, about_keys: self.about_keys })
     }
 
     /// Refuses every key of the table that is neither known nor planned.
@@ -213,6 +219,7 @@ impl<'a> Reader<'a> {
             if let Some(meaning) = is_suggested.and_then(|near| meaning(&section.title, near)) {
                 note += &format!(" ({meaning})");
             }
+            self.about_keys = true;
             self.reject(&span, format!("unknown key `{name}` {place}"), note);
         }
     }
@@ -229,6 +236,7 @@ impl<'a> Reader<'a> {
     /// Refuses a value of the wrong type, naming what was expected.
     pub fn wrong_type(&mut self, section: &Section, key: &str, value: &Value, expected: &str) {
         let found = value.get_ref().type_str();
+        self.about_keys = true;
         let article = if found.starts_with(['a', 'i']) { "an" } else { "a" };
         self.reject(
             &value.span(),

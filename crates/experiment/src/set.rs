@@ -149,7 +149,7 @@ impl Edited {
         for (path, value) in settings {
             self.set(path, value).map_err(|what| {
                 let mistake = Mistake { line: None, what: format!("--set {path}: {what}"), notes: Vec::new() };
-                Mistakes { file: file.to_owned(), list: vec![mistake] }
+                Mistakes { file: file.to_owned(), list: vec![mistake], about_keys: true }
             })?;
         }
         Ok(self)
@@ -391,7 +391,7 @@ mod tests {
         let line_of = |needle: &str| edited.text.lines().position(|line| line.contains(needle)).map(|at| at + 1);
         let placed = |needle: &str| {
             let mistake = Mistake { line: line_of(needle), what: "wrong".into(), notes: Vec::new() };
-            let mut mistakes = edited.place(Mistakes { file: "x.toml".into(), list: vec![mistake] });
+            let mut mistakes = edited.place(Mistakes { file: "x.toml".into(), list: vec![mistake], about_keys: true });
             let mistake = mistakes.list.remove(0);
             (mistake.line, mistake.what)
         };
@@ -413,7 +413,7 @@ mod tests {
             .append(&[Made { text: "[[contender]]\nengine = 'c'\n".to_owned(), by: Some("contender `c`".to_owned()) }]);
         let placed = |line: usize| {
             let mistake = Mistake { line: Some(line), what: "wrong".into(), notes: Vec::new() };
-            let mut mistakes = edited.place(Mistakes { file: "x.toml".into(), list: vec![mistake] });
+            let mut mistakes = edited.place(Mistakes { file: "x.toml".into(), list: vec![mistake], about_keys: true });
             let mistake = mistakes.list.remove(0);
             (mistake.line, mistake.what)
         };

@@ -208,6 +208,7 @@ pub fn experiment(contenders: &[&str], points: &[u64], blocks: u32, seed: u64) -
         twins: false,
         set: Settings::new(),
         text: String::new(),
+        remarks: Vec::new(),
     }
 }
 
