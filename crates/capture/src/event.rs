@@ -1,0 +1,157 @@
+//! What readers of logs find: statements and the begin and end of sessions, and entries that cannot be read.
+
+use std::fmt;
+
+/// One entry of a log. Texts lie in the buffer of the reader and are gone when it goes on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Event<'a> {
+    /// The line of the file on which the entry begins, from 1.
+    pub line: u64,
+    pub act: Act,
+    /// The server's number of the connection, or a hash of its name.
+    pub session: u64,
+    /// Empty where the entry does not name it.
+    pub user: &'a [u8],
+    pub host: &'a [u8],
+    pub application: &'a [u8],
+    /// The default database at the start of the statement; empty where there is none or the log does not name it.
+    pub database: &'a [u8],
+    /// Microseconds since 1970, UTC.
+    pub start_us: i64,
+    /// The stamp of the entry, which does not go back within a file.
+    pub logged_us: i64,
+    pub duration_us: Option<u64>,
+    /// Stamps of whole seconds.
+    pub is_coarse: bool,
+    pub text: &'a [u8],
+    /// The list after `parameters:` of PostgreSQL, as it is written.
+    pub parameters: &'a [u8],
+    /// The PREPARE behind an EXECUTE in SQL, which the log of PostgreSQL repeats.
+    pub prepared_as: &'a [u8],
+    pub rows_sent: Option<u64>,
+    pub rows_affected: Option<u64>,
+    pub rows_examined: Option<u64>,
+    pub error: Option<Code>,
+}
+
+impl Event<'_> {
+    /// Rows sent or changed.
+    pub fn rows(&self) -> Option<u64> {
+        match (self.rows_sent, self.rows_affected) {
+            (Some(sent), Some(affected)) => Some(sent.max(affected)),
+            (sent, affected) => sent.or(affected),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Act {
+    Connect,
+    Quit,
+    /// A statement sent as text.
+    #[default]
+    Statement,
+    /// An execution of a prepared statement, with its values.
+    Execute,
+    /// A statement is prepared; nothing runs.
+    Prepare,
+    /// Another command of the protocol, such as a ping.
+    Command,
+    /// The server starts: no earlier session is left.
+    Restart,
+}
+
+impl Act {
+    pub fn is_statement(self) -> bool {
+        matches!(self, Act::Statement | Act::Execute)
+    }
+}
+
+/// A SQLSTATE, or a number of MySQL with blanks behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Code(pub [u8; 5]);
+
+impl Code {
+    /// An error that the log shows without a code.
+    pub const UNKNOWN: Code = Code(*b"?????");
+
+    pub fn of(text: &[u8]) -> Code {
+        let mut code = [b' '; 5];
+        code.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+        Code(code)
+    }
+}
+
+/// An entry that is not read, or something that weakens what was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Problem {
+    pub line: u64,
+    pub what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    OpenQuote,
+    OpenComment,
+    /// The entry ends before its statement does.
+    CutEntry,
+    CutAtEnd,
+    NoEntry,
+    FieldCount(usize),
+    BadJson,
+    /// Lines of a session of PostgreSQL are missing.
+    Gap {
+        missing: u64,
+    },
+    TimeBack {
+        secs: u64,
+    },
+    TooLong,
+}
+
+impl What {
+    /// Whether an entry is lost by it.
+    pub fn is_bad_entry(self) -> bool {
+        !matches!(self, What::Gap { .. } | What::TimeBack { .. } | What::CutAtEnd)
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            What::OpenQuote => write!(to, "quote opened here is not closed before the next entry"),
+            What::OpenComment => write!(to, "comment opened here is not closed before the next entry"),
+            What::CutEntry => write!(to, "entry is cut: the next one begins before its statement ends"),
+            What::CutAtEnd => write!(to, "last entry is cut by the end of the file; it is left out"),
+            What::NoEntry => write!(to, "line belongs to no entry of this format"),
+            What::FieldCount(fields) => write!(to, "row has {fields} fields; PostgreSQL writes 23 to 26"),
+            What::BadJson => write!(to, "line is no JSON object"),
+            What::Gap { missing } => write!(to, "{missing} lines of this session are missing before this one"),
+            What::TimeBack { secs } => write!(to, "time goes back by {secs} s here; the order of the file is kept"),
+            What::TooLong => write!(to, "entry is longer than 128 MiB"),
+        }
+    }
+}
+
+/// What a reader hands on.
+#[derive(Debug, Clone, Copy)]
+pub enum Found<'a> {
+    Event(Event<'a>),
+    Problem(Problem),
+}
+
+/// A reader of one format.
+pub trait Reader {
+    /// Reads the entries that are whole in `input` and returns the bytes that it needs no more. With `is_last` nothing
+    /// follows, and every byte is taken.
+    fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize;
+}
+
+pub(crate) fn lines_in(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+/// FNV-1a, 64 bits: names of sessions as numbers, the same in every run.
+pub(crate) fn hash_of(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}

@@ -1,0 +1,54 @@
+//! Server logs in, sessions, transactions and statements out.
+//!
+//! Readers of logs turn bytes into entries without touching a file; `input` feeds them from files. Nothing here opens a
+//! socket, and no byte of a log is decoded as text: digest texts and statements stay bytes.
+
+mod digests;
+mod event;
+mod format;
+mod input;
+mod kinds;
+mod mysql_general;
+mod mysql_slow;
+mod normal;
+mod pg_csv;
+mod pg_json;
+mod pg_message;
+mod pg_stderr;
+mod times;
+mod tokens;
+
+pub use digests::{DIGESTS_MAX, Digest, Digests, Times};
+pub use event::{Act, Code, Event, Found, Problem, Reader, What};
+pub use format::{Format, Reading};
+pub use input::{FileRead, Options, PROBLEMS_SHOWN, Refused, Summary, read_logs};
+pub use kinds::Skipped;
+pub use normal::{Lists, normalise};
+pub use pg_message::{has_cut_value, parameters};
+pub use pg_stderr::Prefix;
+pub use times::offset_secs;
+pub use tokens::{Dialect, Kind, Token, Tokens};
+
+use std::path::PathBuf;
+
+/// What `dbduel digest` prints of.
+#[derive(Debug)]
+pub struct Profile {
+    /// Most time first; where the log has no durations, most calls first.
+    pub digests: Vec<Digest>,
+    pub summary: Summary,
+}
+
+/// Reads logs and counts their statements by digest.
+pub fn profile(paths: &[PathBuf], options: &Options) -> Result<Profile, Refused> {
+    let mut digests = Digests::new(options.merge_numbered_names);
+    let dialects = Format::ALL.map(|format| options.reading.dialect(format));
+    let summary = read_logs(paths, options, &mut |event, format| {
+        if event.act.is_statement() {
+            digests.add(event, dialects[format as usize]);
+        }
+    })?;
+    let mut digests = digests.into_rows();
+    digests.sort_by(|one, other| (other.total_us, other.calls, one.id).cmp(&(one.total_us, one.calls, other.id)));
+    Ok(Profile { digests, summary })
+}

@@ -1,0 +1,146 @@
+//! PostgreSQL's jsonlog (15 and later): one object a line, of strings and numbers.
+
+use memchr::{memchr, memchr2};
+
+use crate::event::{Code, Found, Problem, Reader, What, hash_of, lines_in};
+use crate::pg_message::{Message, Statements};
+use crate::times;
+
+pub struct JsonLog {
+    line: u64,
+    offset_secs: i64,
+    statements: Statements,
+    /// The values of a line, unescaped.
+    values: Vec<u8>,
+}
+
+/// The keys that are read, in the order in which [`JsonLog::hand_on`] names them.
+const KEYS: [&str; 12] = [
+    "timestamp",
+    "user",
+    "dbname",
+    "remote_host",
+    "session_id",
+    "line_num",
+    "error_severity",
+    "state_code",
+    "message",
+    "detail",
+    "statement",
+    "application_name",
+];
+
+impl JsonLog {
+    pub fn new(offset_secs: i64) -> JsonLog {
+        JsonLog { line: 1, offset_secs, statements: Statements::default(), values: Vec::new() }
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut dyn FnMut(Found<'_>)) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let mut ranges = [(0, 0); KEYS.len()];
+        self.values.clear();
+        let is_object = object(line, &mut ranges, &mut self.values).is_some();
+        if !(is_object && self.hand_on(&ranges, sink)) {
+            sink(Found::Problem(Problem { line: self.line, what: What::BadJson }));
+        }
+    }
+
+    fn hand_on(&mut self, ranges: &[(usize, usize); KEYS.len()], sink: &mut dyn FnMut(Found<'_>)) -> bool {
+        let values = ranges.map(|(start, end)| &self.values[start..end]);
+        let [time, user, database, host, session, number, severity, code, message, detail, statement, application] =
+            values;
+        let Some((time_us, _)) = times::long(time, self.offset_secs) else { return false };
+        let message = Message {
+            line: self.line,
+            time_us,
+            session: hash_of(session),
+            number: std::str::from_utf8(number).ok().and_then(|number| number.parse().ok()),
+            user,
+            database,
+            host,
+            application,
+            severity,
+            code: (!code.is_empty()).then(|| Code::of(code)),
+            message,
+            detail,
+            statement,
+        };
+        self.statements.take(&message, sink);
+        true
+    }
+}
+
+impl Reader for JsonLog {
+    fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
+        let mut at = 0;
+        while let Some(length) = memchr(b'\n', &input[at..]) {
+            self.line(&input[at..at + length], sink);
+            self.line += lines_in(&input[at..at + length + 1]);
+            at += length + 1;
+        }
+        if is_last {
+            if at < input.len() {
+                sink(Found::Problem(Problem { line: self.line, what: What::CutAtEnd }));
+            }
+            self.statements.flush(sink);
+            at = input.len();
+        }
+        at
+    }
+}
+
+/// Reads an object without objects in it. Values of known keys go to `values`.
+fn object(line: &[u8], ranges: &mut [(usize, usize); KEYS.len()], values: &mut Vec<u8>) -> Option<()> {
+    let mut rest = line.trim_ascii().strip_prefix(b"{")?.strip_suffix(b"}")?;
+    while !rest.is_empty() {
+        let name_end = memchr(b'"', rest.strip_prefix(b"\"")?)?;
+        let name = &rest[1..=name_end];
+        let place = KEYS.iter().position(|key| key.as_bytes() == name);
+        rest = rest[name_end + 2..].strip_prefix(b":")?;
+        let start = values.len();
+        rest = match rest.strip_prefix(b"\"") {
+            Some(text) => string(text, values)?,
+            None => {
+                let end = memchr(b',', rest).unwrap_or(rest.len());
+                values.extend_from_slice(rest[..end].trim_ascii());
+                &rest[end..]
+            }
+        };
+        match place {
+            Some(place) => ranges[place] = (start, values.len()),
+            None => values.truncate(start),
+        }
+        rest = if rest.is_empty() { rest } else { rest.strip_prefix(b",")? };
+    }
+    Some(())
+}
+
+/// Unescapes a string from behind its quote; gives what stands behind it.
+fn string<'a>(text: &'a [u8], values: &mut Vec<u8>) -> Option<&'a [u8]> {
+    let mut rest = text;
+    loop {
+        let at = memchr2(b'"', b'\\', rest)?;
+        values.extend_from_slice(&rest[..at]);
+        if rest[at] == b'"' {
+            return Some(&rest[at + 1..]);
+        }
+        let escaped = *rest.get(at + 1)?;
+        rest = &rest[at + 2..];
+        match escaped {
+            b'n' => values.push(b'\n'),
+            b't' => values.push(b'\t'),
+            b'r' => values.push(b'\r'),
+            b'b' => values.push(8),
+            b'f' => values.push(12),
+            b'u' => {
+                let digits = std::str::from_utf8(rest.get(..4)?).ok()?;
+                let code = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+                values.extend_from_slice(code.encode_utf8(&mut [0; 4]).as_bytes());
+                rest = &rest[4..];
+            }
+            other => values.push(other),
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Messages of PostgreSQL, from whichever format, put together to statements.
+//!
+//! One statement leaves several messages: with `log_statement` one at its start, with `log_duration` a duration after
+//! it, with `log_min_duration_statement` one at its end; in the extended protocol parse, bind and execute apart. After
+//! an error the line of the execution is missing: then the bind has the values.
+
+use std::collections::HashMap;
+
+use memchr::memmem;
+
+use crate::event::{Act, Code, Event, Found, Problem, What};
+use crate::times;
+
+/// One message of a log.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Message<'a> {
+    pub line: u64,
+    pub time_us: i64,
+    pub session: u64,
+    /// The number of the message in its session.
+    pub number: Option<u64>,
+    pub user: &'a [u8],
+    pub database: &'a [u8],
+    pub host: &'a [u8],
+    pub application: &'a [u8],
+    pub severity: &'a [u8],
+    pub code: Option<Code>,
+    pub message: &'a [u8],
+    pub detail: &'a [u8],
+    pub statement: &'a [u8],
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Statements {
+    sessions: HashMap<u64, Session>,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    last_number: u64,
+    state: State,
+    line: u64,
+    start_us: i64,
+    act: Act,
+    text: Vec<u8>,
+    detail: Vec<u8>,
+    user: Vec<u8>,
+    database: Vec<u8>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Idle,
+    /// A statement is logged whose end may follow.
+    Started,
+    /// A bind is logged, whose execution follows unless it fails.
+    Bound,
+}
+
+/// What a message of severity LOG is about.
+enum About<'a> {
+    Start { act: Act, text: &'a [u8] },
+    End { act: Act, text: &'a [u8], duration_us: u64 },
+    Bind { text: &'a [u8], duration_us: u64 },
+    Duration(u64),
+    Connected,
+    Disconnected,
+    Nothing,
+}
+
+impl Statements {
+    pub fn take(&mut self, message: &Message<'_>, sink: &mut dyn FnMut(Found<'_>)) {
+        let session = self.sessions.entry(message.session).or_default();
+        if let Some(number) = message.number {
+            let expected = session.last_number + 1;
+            if session.last_number > 0 && number > expected {
+                let what = What::Gap { missing: number - expected };
+                sink(Found::Problem(Problem { line: message.line, what }));
+            }
+            session.last_number = number;
+        }
+        let ends = match message.severity {
+            b"LOG" => session.log(message, sink),
+            b"ERROR" => session.error(message, sink),
+            b"FATAL" | b"PANIC" => {
+                session.error(message, sink);
+                true
+            }
+            _ => false,
+        };
+        if ends {
+            sink(Found::Event(Event { act: Act::Quit, text: b"", ..message.event() }));
+            self.sessions.remove(&message.session);
+        }
+    }
+
+    /// The statements whose end the log does not have.
+    pub fn flush(&mut self, sink: &mut dyn FnMut(Found<'_>)) {
+        let mut open: Vec<(u64, Session)> = self.sessions.drain().collect();
+        open.sort_by_key(|(_, session)| (session.start_us, session.line));
+        for (number, mut session) in open {
+            let (user, database) = (std::mem::take(&mut session.user), std::mem::take(&mut session.database));
+            let time_us = session.start_us;
+            let message = Message { session: number, user: &user, database: &database, time_us, ..Message::default() };
+            session.close(&message, None, None, sink);
+        }
+    }
+}
+
+impl Session {
+    /// Whether the session ends with it.
+    fn log(&mut self, message: &Message<'_>, sink: &mut dyn FnMut(Found<'_>)) -> bool {
+        match about(message.message) {
+            About::Start { act, text } => {
+                self.close(message, None, None, sink);
+                self.open(State::Started, act, text, message.time_us, message);
+            }
+            About::Bind { text, duration_us } => {
+                self.close(message, None, None, sink);
+                self.open(State::Bound, Act::Execute, text, message.time_us - duration_us as i64, message);
+            }
+            About::End { act, text, duration_us } => {
+                self.close(message, None, None, sink);
+                let start_us = message.time_us - duration_us as i64;
+                let event = Event { act, text, start_us, duration_us: Some(duration_us), ..message.event() };
+                sink(Found::Event(with_detail(event, message.detail)));
+            }
+            About::Duration(duration_us) => {
+                if self.state == State::Started {
+                    self.close(message, Some(duration_us), None, sink);
+                }
+            }
+            About::Connected => sink(Found::Event(Event { act: Act::Connect, ..message.event() })),
+            About::Disconnected => {
+                self.close(message, None, None, sink);
+                return true;
+            }
+            About::Nothing => {}
+        }
+        false
+    }
+
+    fn error(&mut self, message: &Message<'_>, sink: &mut dyn FnMut(Found<'_>)) -> bool {
+        let code = Some(message.code.unwrap_or(Code::UNKNOWN));
+        if self.state != State::Idle && self.text == message.statement {
+            self.state = State::Started;
+            self.close(message, None, code, sink);
+        } else if !message.statement.is_empty() {
+            self.close(message, None, None, sink);
+            sink(Found::Event(Event { text: message.statement, error: code, ..message.event() }));
+        }
+        false
+    }
+
+    fn open(&mut self, state: State, act: Act, text: &[u8], start_us: i64, message: &Message<'_>) {
+        self.state = state;
+        self.act = act;
+        self.start_us = start_us;
+        self.line = message.line;
+        text.clone_into(&mut self.text);
+        message.detail.clone_into(&mut self.detail);
+        message.user.clone_into(&mut self.user);
+        message.database.clone_into(&mut self.database);
+    }
+
+    /// Hands on the statement that was started; a bind without an error has its execution elsewhere.
+    fn close(
+        &mut self,
+        message: &Message<'_>,
+        duration_us: Option<u64>,
+        error: Option<Code>,
+        sink: &mut dyn FnMut(Found<'_>),
+    ) {
+        if std::mem::take(&mut self.state) != State::Started {
+            return;
+        }
+        let event = Event {
+            line: self.line,
+            act: self.act,
+            start_us: self.start_us,
+            duration_us,
+            text: &self.text,
+            error,
+            ..message.event()
+        };
+        sink(Found::Event(with_detail(event, &self.detail)));
+    }
+}
+
+impl<'a> Message<'a> {
+    fn event(&self) -> Event<'a> {
+        Event {
+            line: self.line,
+            session: self.session,
+            user: self.user,
+            host: self.host,
+            application: self.application,
+            database: self.database,
+            start_us: self.time_us,
+            logged_us: self.time_us,
+            ..Event::default()
+        }
+    }
+}
+
+fn with_detail<'a>(event: Event<'a>, detail: &'a [u8]) -> Event<'a> {
+    match detail.split_at_checked(DETAIL.len()) {
+        Some((head, list)) if head.eq_ignore_ascii_case(DETAIL) => Event { parameters: list, ..event },
+        _ => Event { prepared_as: detail.strip_prefix(b"prepare: ").unwrap_or_default(), ..event },
+    }
+}
+
+const DETAIL: &[u8] = b"parameters: ";
+
+fn about(message: &[u8]) -> About<'_> {
+    if let Some(rest) = message.strip_prefix(b"duration: ") {
+        let Some((duration_us, rest)) = times::millis_us(rest) else { return About::Nothing };
+        let Some(rest) = rest.strip_prefix(b" ms") else { return About::Nothing };
+        return match rest.strip_prefix(b"  ") {
+            Some(rest) => ended(rest, duration_us),
+            None => About::Duration(duration_us),
+        };
+    }
+    if message.starts_with(b"connection authorized: ") {
+        return About::Connected;
+    }
+    if message.starts_with(b"disconnection: ") {
+        return About::Disconnected;
+    }
+    match phase(message) {
+        Some((Act::Command, _)) | None => About::Nothing,
+        Some((act, text)) => About::Start { act, text },
+    }
+}
+
+fn ended(rest: &[u8], duration_us: u64) -> About<'_> {
+    if let Some(bind) = rest.strip_prefix(b"bind ") {
+        let text = memmem::find(bind, b": ").map(|at| &bind[at + 2..]);
+        return text.map_or(About::Nothing, |text| About::Bind { text, duration_us });
+    }
+    match phase(rest) {
+        Some((Act::Command, _)) | None => About::Nothing,
+        Some((act, text)) => About::End { act, text, duration_us },
+    }
+}
+
+/// `statement: TEXT` or `execute NAME: TEXT`; fetching more rows of a portal is no execution.
+fn phase(message: &[u8]) -> Option<(Act, &[u8])> {
+    if let Some(text) = message.strip_prefix(b"statement: ") {
+        return Some((Act::Statement, text));
+    }
+    let named = message.strip_prefix(b"execute ")?;
+    let text = &named[memmem::find(named, b": ")? + 2..];
+    let act = if named.starts_with(b"fetch from ") { Act::Command } else { Act::Execute };
+    Some((act, text))
+}
+
+/// The values of `$1 = '…', $2 = NULL`, in their order. None where the list is not one.
+pub fn parameters(list: &[u8]) -> Option<Vec<Option<Vec<u8>>>> {
+    let mut values = Vec::new();
+    let mut rest = list;
+    while !rest.is_empty() {
+        let name = format!("${} = ", values.len() + 1);
+        rest = rest.strip_prefix(name.as_bytes())?;
+        let (value, behind) = value(rest)?;
+        values.push(value);
+        rest = if behind.is_empty() { behind } else { behind.strip_prefix(b", ")? };
+    }
+    Some(values)
+}
+
+fn value(text: &[u8]) -> Option<(Option<Vec<u8>>, &[u8])> {
+    if let Some(behind) = text.strip_prefix(b"NULL") {
+        return Some((None, behind));
+    }
+    let mut rest = text.strip_prefix(b"'")?;
+    let mut value = Vec::new();
+    loop {
+        let quote = memchr::memchr(b'\'', rest)?;
+        value.extend_from_slice(&rest[..quote]);
+        rest = &rest[quote + 1..];
+        match rest.strip_prefix(b"'") {
+            Some(behind) => {
+                value.push(b'\'');
+                rest = behind;
+            }
+            None => return Some((Some(value), rest)),
+        }
+    }
+}
+
+/// Whether one of the values may be cut: it has as many characters as the server logs at most, and `...` after them.
+pub fn has_cut_value(list: &[u8], length_max: usize) -> bool {
+    let is_cut = |value: &Vec<u8>| {
+        let characters = value.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        value.ends_with(b"...") && characters == length_max + 3
+    };
+    parameters(list).is_some_and(|values| values.iter().flatten().any(is_cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_doubled_quotes_line_ends_and_nulls() {
+        let found = parameters(b"$1 = 'q''uo\nte', $2 = NULL, $3 = ''").unwrap();
+        assert_eq!(found, [Some(b"q'uo\nte".to_vec()), None, Some(Vec::new())]);
+        assert_eq!(parameters(b""), Some(Vec::new()));
+        assert_eq!(parameters(b"$1 = 'open"), None);
+    }
+
+    #[test]
+    fn a_value_is_cut_where_it_has_the_length_of_the_setting() {
+        assert!(has_cut_value(b"$1 = 'AAAA...'", 4));
+        assert!(!has_cut_value(b"$1 = 'AAA...'", 4));
+        assert!(has_cut_value("$1 = 'äöü...'".as_bytes(), 3));
+    }
+
+    /// Messages of one session, a microsecond apart, as what comes out: text, duration, error, parameters.
+    fn check(messages: &[(&str, &str, &str, &str)], expected: &[(&str, Option<u64>, bool, &str)]) {
+        let mut statements = Statements::default();
+        let mut found = Vec::new();
+        let mut sink = |one: Found<'_>| {
+            let Found::Event(event) = one else { panic!("{one:?}") };
+            if event.act.is_statement() {
+                let text = String::from_utf8_lossy(event.text).into_owned();
+                let parameters = String::from_utf8_lossy(event.parameters).into_owned();
+                found.push((text, event.duration_us, event.error.is_some(), parameters));
+            }
+        };
+        for (number, (severity, message, detail, statement)) in messages.iter().enumerate() {
+            let [severity, message, detail, statement] =
+                [severity, message, detail, statement].map(|text| text.as_bytes());
+            let time_us = number as i64;
+            statements
+                .take(&Message { severity, message, detail, statement, time_us, ..Message::default() }, &mut sink);
+        }
+        statements.flush(&mut sink);
+        let found: Vec<_> =
+            found.iter().map(|(text, us, error, list)| (text.as_str(), *us, *error, list.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_duration_completes_the_statement_before_it() {
+        check(
+            &[("LOG", "statement: select 1", "", ""), ("LOG", "duration: 0.083 ms", "", "")],
+            &[("select 1", Some(83), false, "")],
+        );
+        check(
+            &[("LOG", "statement: select 1", "", ""), ("LOG", "statement: select 2", "", "")],
+            &[("select 1", None, false, ""), ("select 2", None, false, "")],
+        );
+    }
+
+    #[test]
+    fn the_execution_of_the_extended_protocol_counts_and_not_its_bind() {
+        let list = "parameters: $1 = '5'";
+        check(
+            &[
+                ("LOG", "duration: 0.1 ms  parse <unnamed>: select $1", "", ""),
+                ("LOG", "duration: 0.2 ms  bind <unnamed>: select $1", list, ""),
+                ("LOG", "duration: 0.3 ms  execute <unnamed>: select $1", list, ""),
+                ("LOG", "duration: 0.3 ms  execute fetch from c1: select $1", list, ""),
+            ],
+            &[("select $1", Some(300), false, "$1 = '5'")],
+        );
+    }
+
+    #[test]
+    fn a_failed_execution_has_the_values_of_its_bind() {
+        check(
+            &[
+                ("LOG", "duration: 0.2 ms  bind s: select 1/$1", "parameters: $1 = '0'", ""),
+                ("ERROR", "division by zero", "", "select 1/$1"),
+            ],
+            &[("select 1/$1", None, true, "$1 = '0'")],
+        );
+    }
+
+    #[test]
+    fn an_error_without_a_statement_line_is_a_statement() {
+        check(&[("ERROR", "syntax error", "", "selec 1")], &[("selec 1", None, true, "")]);
+        check(
+            &[("LOG", "statement: select 1/0", "", ""), ("ERROR", "division by zero", "", "select 1/0")],
+            &[("select 1/0", None, true, "")],
+        );
+    }
+}

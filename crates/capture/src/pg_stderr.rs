@@ -1,0 +1,310 @@
+//! PostgreSQL's stderr log, whose lines begin with `log_line_prefix` and continue with a tab.
+
+use memchr::{memchr, memmem};
+
+use crate::event::{Code, Found, Problem, Reader, What, hash_of};
+use crate::pg_message::{Message, Statements};
+use crate::times;
+
+/// `log_line_prefix`, as pieces.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prefix {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(Vec<u8>),
+    Escape(u8),
+}
+
+/// What a prefix holds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fields<'a> {
+    time_us: i64,
+    session: u64,
+    user: &'a [u8],
+    database: &'a [u8],
+    host: &'a [u8],
+    application: &'a [u8],
+    code: Option<Code>,
+}
+
+/// Prefixes of distributions and of tools that read logs, tried where none is given.
+const USUAL: [&str; 7] = [
+    "%m [%p] %q%u@%d ",
+    "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ",
+    "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
+    "%m [%p] %u@%d ",
+    "%m|%u|%d|%c|",
+    "%t:%r:%u@%d:[%p]:",
+    "%m [%p] ",
+];
+
+const LABELS: [&str; 18] = [
+    "LOG",
+    "ERROR",
+    "FATAL",
+    "PANIC",
+    "WARNING",
+    "NOTICE",
+    "INFO",
+    "DEBUG",
+    "DEBUG1",
+    "DEBUG2",
+    "DEBUG3",
+    "DEBUG4",
+    "DEBUG5",
+    "DETAIL",
+    "HINT",
+    "CONTEXT",
+    "QUERY",
+    "STATEMENT",
+];
+
+impl Prefix {
+    /// Reads the value of `log_line_prefix`.
+    pub fn parse(prefix: &str) -> Result<Prefix, String> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut bytes = prefix.bytes().peekable();
+        while let Some(byte) = bytes.next() {
+            if byte != b'%' {
+                push_text(&mut pieces, byte);
+                continue;
+            }
+            while bytes.next_if(|byte| byte.is_ascii_digit() || *byte == b'-').is_some() {}
+            match bytes.next() {
+                Some(b'%') => push_text(&mut pieces, b'%'),
+                Some(escape) => pieces.push(Piece::Escape(escape)),
+                None => return Err(format!("line prefix `{prefix}` ends in a lone %")),
+            }
+        }
+        let has =
+            |escapes: &[u8]| pieces.iter().any(|piece| matches!(piece, Piece::Escape(one) if escapes.contains(one)));
+        if !has(b"mnt") || !has(b"cp") {
+            return Err(format!(
+                "line prefix `{prefix}` has no time (%m, %n) or no session (%c, %p), and statements without them cannot be \
+                 ordered\n  next: log with log_line_prefix = '%m|%u|%d|%c|'"
+            ));
+        }
+        Ok(Prefix { pieces })
+    }
+
+    pub(crate) fn usual(line: &[u8]) -> Option<Prefix> {
+        let mut usual =
+            USUAL.iter().map(|prefix| Prefix::parse(prefix).expect("the usual prefixes have what they need"));
+        usual.find(|prefix| prefix.fits(line))
+    }
+
+    /// Whether a line begins with it, and goes on with a label such as `LOG:`.
+    pub(crate) fn fits(&self, line: &[u8]) -> bool {
+        self.read(line, 0).is_some_and(|(_, rest)| label(rest).is_some())
+    }
+
+    fn read<'a>(&self, line: &'a [u8], offset_secs: i64) -> Option<(Fields<'a>, &'a [u8])> {
+        let (mut fields, mut rest) = (Fields::default(), line);
+        for (index, piece) in self.pieces.iter().enumerate() {
+            match piece {
+                Piece::Text(text) => rest = rest.strip_prefix(&text[..])?,
+                // Processes that serve no session stop here.
+                Piece::Escape(b'q') if label(rest).is_some() => break,
+                Piece::Escape(b'q') => {}
+                Piece::Escape(escape) => {
+                    let next = self.pieces.get(index + 1);
+                    rest = fields.read(*escape, rest, next, offset_secs)?;
+                }
+            }
+        }
+        Some((fields, rest))
+    }
+}
+
+fn push_text(pieces: &mut Vec<Piece>, byte: u8) {
+    match pieces.last_mut() {
+        Some(Piece::Text(text)) => text.push(byte),
+        _ => pieces.push(Piece::Text(vec![byte])),
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// Reads the value of an escape, up to the text behind it.
+    fn read(&mut self, escape: u8, text: &'a [u8], next: Option<&Piece>, offset_secs: i64) -> Option<&'a [u8]> {
+        if matches!(escape, b'm' | b't') {
+            let (time_us, rest) = times::long(text, offset_secs)?;
+            self.time_us = time_us;
+            return Some(rest);
+        }
+        let end = match next {
+            Some(Piece::Text(literal)) => memmem::find(text, literal)?,
+            _ => text
+                .iter()
+                .position(|byte| !byte.is_ascii_alphanumeric() && !b"._-".contains(byte))
+                .unwrap_or(text.len()),
+        };
+        let (value, rest) = text.split_at(end);
+        let value = value.trim_ascii();
+        match escape {
+            b'n' => self.time_us = times::secs_us(value)? as i64,
+            b'c' => self.session = hash_of(value),
+            b'p' if self.session == 0 => self.session = std::str::from_utf8(value).ok()?.parse().ok()?,
+            b'u' => self.user = value,
+            b'd' => self.database = value,
+            b'h' | b'r' => self.host = value,
+            b'a' => self.application = value,
+            b'e' => self.code = Some(Code::of(value)),
+            _ => {}
+        }
+        Some(rest)
+    }
+}
+
+/// `LOG:  text` as its label and text.
+fn label(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let end = memchr(b':', &rest[..rest.len().min(12)])?;
+    let text = rest[end + 1..].strip_prefix(b"  ")?;
+    LABELS.iter().any(|label| label.as_bytes() == &rest[..end]).then_some((&rest[..end], text))
+}
+
+pub struct StderrLog {
+    prefix: Prefix,
+    offset_secs: i64,
+    line: u64,
+    statements: Statements,
+    /// The message that is read, with its further lines; it ends where another begins.
+    open: Option<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    line: u64,
+    time_us: i64,
+    session: u64,
+    code: Option<Code>,
+    user: Vec<u8>,
+    database: Vec<u8>,
+    host: Vec<u8>,
+    application: Vec<u8>,
+    severity: Vec<u8>,
+    message: Vec<u8>,
+    detail: Vec<u8>,
+    statement: Vec<u8>,
+    /// Of lines that are not read, such as hints.
+    other: Vec<u8>,
+    last: Part,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum Part {
+    #[default]
+    Message,
+    Detail,
+    Statement,
+    Other,
+}
+
+impl Open {
+    fn part(&mut self, part: Part) -> &mut Vec<u8> {
+        self.last = part;
+        match part {
+            Part::Message => &mut self.message,
+            Part::Detail => &mut self.detail,
+            Part::Statement => &mut self.statement,
+            Part::Other => &mut self.other,
+        }
+    }
+}
+
+impl StderrLog {
+    pub fn new(prefix: Prefix, offset_secs: i64) -> StderrLog {
+        StderrLog { prefix, offset_secs, line: 1, statements: Statements::default(), open: None }
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut dyn FnMut(Found<'_>)) {
+        if let (Some(continued), Some(open)) = (line.strip_prefix(b"\t"), &mut self.open) {
+            let part = open.part(open.last);
+            part.push(b'\n');
+            part.extend_from_slice(continued);
+            return;
+        }
+        let read = self.prefix.read(line, self.offset_secs);
+        let Some((fields, (label, text))) = read.and_then(|(fields, rest)| Some((fields, label(rest)?))) else {
+            if !line.is_empty() {
+                sink(Found::Problem(Problem { line: self.line, what: What::NoEntry }));
+            }
+            return;
+        };
+        let part = match label {
+            b"DETAIL" => Part::Detail,
+            b"STATEMENT" => Part::Statement,
+            b"HINT" | b"CONTEXT" | b"QUERY" => Part::Other,
+            _ => Part::Message,
+        };
+        match (part, &mut self.open) {
+            (Part::Message, _) => {
+                self.close(sink);
+                self.open(&fields, label, text);
+            }
+            (part, Some(open)) if open.session == fields.session => open.part(part).extend_from_slice(text),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, fields: &Fields<'_>, severity: &[u8], text: &[u8]) {
+        self.open = Some(Open {
+            line: self.line,
+            time_us: fields.time_us,
+            session: fields.session,
+            code: fields.code,
+            user: fields.user.to_vec(),
+            database: fields.database.to_vec(),
+            host: fields.host.to_vec(),
+            application: fields.application.to_vec(),
+            severity: severity.to_vec(),
+            message: text.to_vec(),
+            ..Open::default()
+        });
+    }
+
+    fn close(&mut self, sink: &mut dyn FnMut(Found<'_>)) {
+        let Some(open) = self.open.take() else { return };
+        let message = Message {
+            line: open.line,
+            time_us: open.time_us,
+            session: open.session,
+            // Further lines of a message are numbered too, so that numbers of the prefix show no gap.
+            number: None,
+            user: &open.user,
+            database: &open.database,
+            host: &open.host,
+            application: &open.application,
+            severity: &open.severity,
+            code: open.code,
+            message: &open.message,
+            detail: &open.detail,
+            statement: &open.statement,
+        };
+        self.statements.take(&message, sink);
+    }
+}
+
+impl Reader for StderrLog {
+    fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
+        let mut at = 0;
+        while let Some(length) = memchr(b'\n', &input[at..]) {
+            self.line(&input[at..at + length], sink);
+            self.line += 1;
+            at += length + 1;
+        }
+        if is_last {
+            if at < input.len() {
+                // The end of a statement may be missing with the end of the line.
+                self.open = None;
+                sink(Found::Problem(Problem { line: self.line, what: What::CutAtEnd }));
+            }
+            self.close(sink);
+            self.statements.flush(sink);
+            at = input.len();
+        }
+        at
+    }
+}

@@ -1,0 +1,197 @@
+//! Stamps of logs as microseconds since 1970.
+
+const DAY_SECS: i64 = 86_400;
+
+/// Days since 1970-01-01 of a date of the Gregorian calendar.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    // Years begin in March, so that the leap day is the last one.
+    let year = if month <= 2 { year - 1 } else { year };
+    let (era, month) = (year.div_euclid(400), (month + 9) % 12);
+    let (of_era, of_year) = (year.rem_euclid(400), (153 * month + 2) / 5 + day - 1);
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+/// Digits at the start, at least `min` and at most `max` of them.
+fn digits(text: &mut &[u8], min: usize, max: usize) -> Option<i64> {
+    let length = text.iter().take(max).take_while(|byte| byte.is_ascii_digit()).count();
+    if length < min {
+        return None;
+    }
+    let (number, rest) = text.split_at(length);
+    *text = rest;
+    Some(number.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+}
+
+fn mark(text: &mut &[u8], marks: &[u8]) -> Option<()> {
+    let (first, rest) = text.split_first()?;
+    *text = rest;
+    marks.contains(first).then_some(())
+}
+
+fn clock(text: &mut &[u8]) -> Option<i64> {
+    let hour = digits(text, 1, 2)?;
+    mark(text, b":")?;
+    let minute = digits(text, 2, 2)?;
+    mark(text, b":")?;
+    let second = digits(text, 2, 2)?;
+    (hour < 24 && minute < 60 && second <= 60).then_some(hour * 3600 + minute * 60 + second)
+}
+
+fn fraction_us(text: &mut &[u8]) -> i64 {
+    if text.first() != Some(&b'.') {
+        return 0;
+    }
+    *text = &text[1..];
+    let length = text.len();
+    let micros = digits(text, 1, 6).unwrap_or(0);
+    let written = length - text.len();
+    while digits(text, 1, 18).is_some() {}
+    micros * 10_i64.pow(6 - written.min(6) as u32)
+}
+
+/// `2026-11-23T04:41:47.487186Z`, `2026-11-23 04:41:47.487 CET`; and the text behind it. A stamp without a zone is
+/// taken as one at `offset_secs` east of UTC.
+pub(crate) fn long(mut text: &[u8], offset_secs: i64) -> Option<(i64, &[u8])> {
+    let year = digits(&mut text, 4, 4)?;
+    mark(&mut text, b"-")?;
+    let month = digits(&mut text, 2, 2)?;
+    mark(&mut text, b"-")?;
+    let day = digits(&mut text, 2, 2)?;
+    mark(&mut text, b"T ")?;
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let secs = days(year, month, day) * DAY_SECS + clock(&mut text)?;
+    let micros = fraction_us(&mut text);
+    let offset = zone(&mut text).unwrap_or(offset_secs);
+    Some(((secs - offset) * 1_000_000 + micros, text))
+}
+
+/// `261123  4:41:17` of MariaDB and old MySQL, and the text behind it.
+pub(crate) fn short(mut text: &[u8], offset_secs: i64) -> Option<(i64, &[u8])> {
+    let date = digits(&mut text, 6, 6)?;
+    let (year, month, day) = (2000 + date / 10_000, date / 100 % 100, date % 100);
+    mark(&mut text, b" ")?;
+    text = text.strip_prefix(b" ").unwrap_or(text);
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let secs = days(year, month, day) * DAY_SECS + clock(&mut text)?;
+    Some(((secs - offset_secs) * 1_000_000, text))
+}
+
+/// Seconds east of UTC: `Z`, `+02:00`, ` CEST`, ` +03`. None where no known zone stands.
+fn zone(text: &mut &[u8]) -> Option<i64> {
+    let rest = text.strip_prefix(b" ").unwrap_or(text);
+    let length = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    if length > 0 {
+        let (name, behind) = rest.split_at(length);
+        *text = behind;
+        return ABBREVIATIONS.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, hours)| hours * 3600);
+    }
+    let sign = match rest.first()? {
+        b'+' => 1,
+        b'-' => -1,
+        _ => return None,
+    };
+    let mut behind = &rest[1..];
+    let hours = digits(&mut behind, 2, 2)?;
+    behind = behind.strip_prefix(b":").unwrap_or(behind);
+    let minutes = digits(&mut behind, 2, 2).unwrap_or(0);
+    *text = behind;
+    Some(sign * (hours * 3600 + minutes * 60))
+}
+
+/// The offset that a user gives: `UTC`, `CET`, `+02:00`.
+pub fn offset_secs(mut name: &[u8]) -> Option<i64> {
+    let offset = zone(&mut name)?;
+    name.is_empty().then_some(offset)
+}
+
+/// Hours east of UTC, with the meanings of PostgreSQL's default set of abbreviations.
+const ABBREVIATIONS: [(&str, i64); 27] = [
+    ("Z", 0),
+    ("UTC", 0),
+    ("GMT", 0),
+    ("WET", 0),
+    ("WEST", 1),
+    ("BST", 1),
+    ("CET", 1),
+    ("CEST", 2),
+    ("EET", 2),
+    ("EEST", 3),
+    ("MSK", 3),
+    ("AST", -4),
+    ("ADT", -3),
+    ("EST", -5),
+    ("EDT", -4),
+    ("CST", -6),
+    ("CDT", -5),
+    ("MST", -7),
+    ("MDT", -6),
+    ("PST", -8),
+    ("PDT", -7),
+    ("JST", 9),
+    ("KST", 9),
+    ("SAST", 2),
+    ("AEST", 10),
+    ("AEDT", 11),
+    ("NZST", 12),
+];
+
+/// `0.000123` or `12` seconds as microseconds.
+pub(crate) fn secs_us(mut text: &[u8]) -> Option<u64> {
+    let secs = digits(&mut text, 1, 12)?;
+    Some((secs * 1_000_000 + fraction_us(&mut text)) as u64)
+}
+
+/// `0.083` milliseconds as microseconds, and the text behind it.
+pub(crate) fn millis_us(mut text: &[u8]) -> Option<(u64, &[u8])> {
+    let millis = digits(&mut text, 1, 15)?;
+    let fraction = fraction_us(&mut text);
+    Some(((millis * 1000 + fraction / 1000) as u64, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_of_every_server_are_the_same_moment() {
+        let expected = 1_795_408_907_487_000;
+        for text in [
+            "2026-11-23T04:41:47.487Z",
+            "2026-11-23T05:41:47.487000+01:00",
+            "2026-11-23 04:41:47.487 UTC",
+            "2026-11-23 06:41:47.487 EET",
+            "2026-11-23 04:41:47.487",
+        ] {
+            assert_eq!(long(text.as_bytes(), 0), Some((expected, &b""[..])), "{text}");
+        }
+        assert_eq!(short(b"261123  4:41:47\t", 0), Some((1_795_408_907_000_000, &b"\t"[..])));
+        assert_eq!(short(b"261123 14:41:47", 36_000), Some((1_795_408_907_000_000, &b""[..])));
+    }
+
+    #[test]
+    fn summer_time_of_an_abbreviation_is_one_hour_more() {
+        let summer = long(b"2026-10-25 02:30:00.000 CEST", 0).unwrap().0;
+        let winter = long(b"2026-10-25 02:30:00.000 CET", 0).unwrap().0;
+        assert_eq!(winter - summer, 3_600_000_000);
+    }
+
+    #[test]
+    fn what_is_no_stamp_is_refused() {
+        for text in ["", "2026-13-01 00:00:00", "2026-11-23T24:00:00", "26-11-23", "2026-11-23"] {
+            assert_eq!(long(text.as_bytes(), 0), None, "{text}");
+        }
+        assert_eq!(offset_secs(b"+05:30"), Some(19_800));
+        assert_eq!(offset_secs(b"nowhere"), None);
+    }
+
+    #[test]
+    fn durations_keep_their_microseconds() {
+        assert_eq!(secs_us(b"0.000123"), Some(123));
+        assert_eq!(secs_us(b"2"), Some(2_000_000));
+        assert_eq!(millis_us(b"0.083 ms"), Some((83, &b" ms"[..])));
+    }
+}
