@@ -4,6 +4,7 @@
 //! name the case in which one would want the flag.
 
 pub mod hide_password;
+mod logs;
 mod subject;
 
 use std::ffi::OsString;
@@ -17,6 +18,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 
 use experiment::{Overrides, meant_by, preset_names, quantity};
 
+pub use logs::DigestArgs;
 pub use subject::{SubjectArgs, expect_two};
 pub use terminal::exit;
 
@@ -83,6 +85,8 @@ pub enum Command {
     Check(WordsArgs),
     /// Drop a workload's tables on a running server
     Cleanup(WordsArgs),
+    /// Print what the statements of server logs cost, by digest; needs no server
+    Digest(DigestArgs),
     /// List engines, workloads, observers, report formats and stored runs
     List(ListArgs),
     /// Copy stored runs into a team's store in PostgreSQL

@@ -7,6 +7,7 @@ mod aa;
 mod advise;
 mod cluster;
 mod compare;
+mod digest;
 mod follower;
 mod history;
 mod init;
@@ -57,6 +58,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Pgbench(args) => bench::pgbench::command(&args.words),
         Command::Check(args) => bench::command(Verb::Check, &args.words),
         Command::Cleanup(args) => bench::command(Verb::Cleanup, &args.words),
+        Command::Digest(args) => digest::digest(args),
         Command::List(args) => lists::list(args),
         Command::Push(args) => stored::push(args),
         Command::Pull(args) => stored::pull(args),

@@ -235,6 +235,36 @@ fn init_writes_a_file_that_can_be_planned_and_refuses_what_it_cannot_name() {
 }
 
 #[test]
+fn a_log_is_counted_by_digest_and_what_is_no_log_is_refused_with_what_it_looks_like() {
+    let place = support::Place::new();
+    let entry = |micros: u32, text: &str| {
+        format!(
+            "# Time: 2026-11-23T04:41:47.487186Z\n# User@Host: u[u] @ localhost []  Id:     9\n# Query_time: 0.{micros:06}  \
+             Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795408907;\n{text};\n"
+        )
+    };
+    place.write("slow.log", &(entry(300, "select a from t where b = 1") + &entry(100, "SELECT a FROM t WHERE b='x'")));
+    let (out, _) = place.expect(0, &["digest", "slow.log"]);
+    assert!(out.starts_with("2 statements in 1 digest, 400 µs in total\n"), "{out}");
+    assert!(out.contains("   1     2  400 µs 100.0%  200 µs  300 µs     1  select a from t where b = ?\n"), "{out}");
+    let (out, _) = place.expect(0, &["digest", "--json", "slow.log"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&json["digests"][0]["calls"], &json["digests"][0]["total_us"]), (&2.into(), &400.into()));
+    let (_, err) = place.expect(2, &["digest", "--format", "mysql-general", "slow.log"]);
+    assert!(err.contains("slow.log is no mysql-general log, but looks like mysql-slow"), "{err}");
+    place.write("notes.txt", "dear diary");
+    let (_, err) = place.expect(2, &["digest", "notes.txt"]);
+    assert!(err.contains("notes.txt is no log that dbduel reads") && err.contains("it begins: dear diary"), "{err}");
+    place.write("cut.log", &(entry(300, "select 'a") + &entry(100, "select 1")));
+    let (_, err) = place.expect(2, &["digest", "cut.log"]);
+    assert!(err.contains("cut.log:5: quote opened here is not closed before the next entry"), "{err}");
+    let (out, _) = place.expect(0, &["digest", "--max-bad", "50%", "cut.log"]);
+    assert!(out.contains("cut.log:5: quote opened here"), "{out}");
+    place.expect(2, &["digest", "--line-prefix", "%u ", "slow.log"]);
+    place.expect(4, &["digest", "missing.log"]);
+}
+
+#[test]
 fn man_pages_are_written_for_every_command() {
     let place = support::Place::new();
     place.expect(0, &["man", "--out", "man"]);

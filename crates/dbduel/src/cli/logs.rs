@@ -1,0 +1,71 @@
+//! Flags of the commands that read the logs of servers.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow, ensure};
+use capture::{Format, Options, Prefix, Reading, offset_secs};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+
+use record::quantity::percent;
+
+/// How the logs are read, whatever is made of them.
+#[derive(Debug, Clone, Args)]
+pub struct ReadingArgs {
+    /// Read logs of this format [default: seen in each file]
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(Format::ALL.map(Format::name)))]
+    pub format: Option<String>,
+    /// Read a stderr log of PostgreSQL with this log_line_prefix [default: one of the usual ones]
+    #[arg(long, value_name = "PREFIX")]
+    pub line_prefix: Option<String>,
+    /// Take stamps without a zone as local times of this zone, such as +02:00 or CET [default: UTC]
+    #[arg(long, value_name = "ZONE")]
+    pub log_timezone: Option<String>,
+    /// Read statements by this sql_mode of a MySQL or MariaDB server; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter
+    #[arg(long, value_name = "MODES", default_value = "", hide_default_value = true)]
+    pub sql_mode: String,
+    /// Count names that differ in their numbers as one: sbtest1 and sbtest2
+    #[arg(long)]
+    pub merge_numbered_names: bool,
+    /// Accept this share of entries that cannot be read, such as 5% [default: 1%]
+    #[arg(long, value_name = "SHARE", value_parser = percent)]
+    pub max_bad: Option<f64>,
+}
+
+impl ReadingArgs {
+    pub fn options(&self) -> Result<Options> {
+        let prefix = self.line_prefix.as_deref().map(Prefix::parse).transpose().map_err(|error| anyhow!(error))?;
+        let zone = self.log_timezone.as_deref().unwrap_or("UTC");
+        let offset = offset_secs(zone.as_bytes());
+        ensure!(
+            offset.is_some(),
+            "`{zone}` is no time zone: give an offset such as +02:00, or an abbreviation such as CET"
+        );
+        Ok(Options {
+            format: self.format.as_deref().and_then(Format::of_name),
+            reading: Reading {
+                sql_mode: self.sql_mode.clone().into_bytes(),
+                prefix,
+                offset_secs: offset.unwrap_or_default(),
+            },
+            merge_numbered_names: self.merge_numbered_names,
+            max_bad: self.max_bad,
+        })
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct DigestArgs {
+    /// Read these logs of one server, in any order, compressed by gzip or zstd or not: slow or general log of MySQL and
+    /// MariaDB, csvlog, jsonlog or stderr log of PostgreSQL
+    #[arg(value_name = "LOG", required = true)]
+    pub logs: Vec<PathBuf>,
+    /// Print this many digests, most time first
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub top: usize,
+    /// Print the digests as JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
