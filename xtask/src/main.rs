@@ -3,6 +3,7 @@
 //! Each command is a thin wrapper that prints what it runs, so that it can be typed by hand as well. Commands that measure
 //! or take real servers are in the package `conformance`, which is built when one of them is called.
 
+mod circles;
 mod release;
 mod test_runs;
 mod tidy;
@@ -27,7 +28,7 @@ struct Cli {
 enum Task {
     /// Format, lint, tidy and all quick tests: run it before every commit
     Check,
-    /// Check that arrows between modules point one way and that no package registry is named
+    /// Check that arrows between crates and modules point one way and that no package registry is named
     Tidy,
     /// Rewrite the golden files and show what changed, to be reviewed like code
     Bless,

@@ -1,4 +1,4 @@
-//! Checks that the compiler does not make: which crate uses which, and which names must not stand in the tree.
+//! Checks that the compiler does not make: which crate uses which, no circles of modules, and which names must not stand in the tree.
 //!
 //! The table of crates in ARCHITECTURE.md defines it, and nothing else may be so; cargo itself refuses circles.
 
@@ -58,6 +58,7 @@ const READ_BY_USERS: &[&str] = &[
 pub fn tidy(root: &Path) -> Result<()> {
     eprintln!("$ cargo xtask tidy");
     let mut violations = arrows_between_crates(root)?;
+    violations.extend(crate::circles::circles(root)?);
     violations.extend(built_twice(root)?);
     violations.extend(registry_names(root)?);
     violations.extend(private_words(root)?);
