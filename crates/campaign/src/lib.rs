@@ -230,9 +230,9 @@ fn planned(request: &Request, file: &Path, stored: Option<&PlanRecord>) -> Resul
     if let Some(stored) = stored {
         expect_same_images(&mut experiment, stored)?;
     }
-    experiment.remarks.iter().for_each(|remark| (request.progress)(&format!("warning: {remark}")));
     unpack_sources(&mut experiment, &request.progress)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Error::mistake)?;
+    planning::remarks(&experiment, &plan).iter().for_each(|remark| (request.progress)(remark));
     Ok((experiment, plan))
 }
 

@@ -5,8 +5,48 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use engine::{Cache, provision, settle_image};
 use experiment::plan::{Plan, ResolvedFacts};
-use experiment::{Contender, Experiment, Origin, resolve};
+use experiment::{Contender, Experiment, Origin, VersionRequest, resolve};
+use record::quantity;
 use trial::observe;
+
+/// What a user should know before a run: keys without effect, a budget that brings no verdict, and versions that were
+/// chosen although another one is installed.
+pub fn remarks(experiment: &Experiment, plan: &Plan) -> Vec<String> {
+    let unused = experiment.remarks.iter().cloned();
+    let remarks = unused.chain(short_budget(experiment, plan)).map(|remark| format!("warning: {remark}"));
+    remarks.chain(experiment.contenders.iter().filter_map(chosen)).collect()
+}
+
+fn short_budget(experiment: &Experiment, plan: &Plan) -> Option<String> {
+    let (estimate, budget) = (&plan.estimate, experiment.method.budget?);
+    let (blocks, first, least) = (estimate.budget_blocks?, estimate.overall_verdict_block?, estimate.verdict_budget?);
+    (blocks < first).then(|| {
+        // Estimates are not to the second.
+        let minutes = (least.as_secs_f64() * 1.1 / 60.0).ceil();
+        format!(
+            "a budget of {} is enough for about {blocks} blocks, and a verdict needs {first}: the smallest that can bring \
+             one is about {minutes} min",
+            quantity::duration_text(budget)
+        )
+    })
+}
+
+/// Which version a name without one stands for, where another one is installed.
+fn chosen(contender: &Contender) -> Option<String> {
+    if contender.version != VersionRequest::Newest || !matches!(contender.origin, Origin::Managed) {
+        return None;
+    }
+    let kind = contender.kind.kind();
+    let resolved = resolve(contender).ok()?;
+    let installed = resolve(&Contender { version: VersionRequest::System, ..contender.clone() }).ok()?;
+    (installed.version != resolved.version).then(|| {
+        format!(
+            "contender `{}` uses {kind} {}, because `{kind}` is the newest version that is known; `{kind}@system` is the \
+             installed {}",
+            contender.name, resolved.version, installed.version
+        )
+    })
+}
 
 /// Resolves every contender and plans all trials; fetches and starts nothing.
 pub fn plan_experiment(experiment: &Experiment) -> Result<Plan> {

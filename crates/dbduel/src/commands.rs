@@ -28,7 +28,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
 
-use campaign::planning::{cannot_plan, expect_open_files, plan_experiment};
+use campaign::planning::{self, cannot_plan, expect_open_files, plan_experiment};
 use campaign::preflight::Preflight;
 use terminal::wants_color;
 pub use terminal::{Failure, note, print, print_bytes, print_report};
@@ -219,7 +219,7 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
     let experiment = Experiment::load(file, &KNOWN, &overrides).map_err(Failure::usage)?;
     let plan = plan_experiment(&experiment).with_context(|| cannot_plan(file)).map_err(Failure::usage)?;
     expect_open_files(&experiment, file).map_err(Failure::usage)?;
-    experiment.remarks.iter().for_each(|remark| note(&format!("warning: {remark}")));
+    planning::remarks(&experiment, &plan).iter().for_each(|remark| note(remark));
     let point = experiment.points().swap_remove(0);
     for choice in &experiment.workloads {
         let spec = experiment::plan::workload(choice, &choice.data_point(&point)).map(|workload| workload.spec());

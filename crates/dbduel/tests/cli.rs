@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use support::{compare, dbduel, text};
+use support::{Place, compare, dbduel, text};
 
 fn manifest_dir() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -90,7 +90,7 @@ fn bad_usage_is_status_2() {
 /// Commands without their argument, in a folder without runs.
 #[test]
 fn what_is_left_out_has_a_default_or_a_next_step() {
-    let place = support::Place::new();
+    let place = Place::new();
     let mut differences = Vec::new();
     for (name, status, arguments) in [
         ("no-file-plan", 0, &["plan"][..]),
@@ -198,7 +198,7 @@ fn the_schema_accepts_every_shipped_experiment_and_refuses_what_is_written_wrong
 
 #[test]
 fn a_completion_script_gets_commands_versions_workloads_files_and_runs() {
-    let place = support::Place::new();
+    let place = Place::new();
     place.write("one.toml", "");
     place.write("one.txt", "");
     let candidates = |words: &[&str]| {
@@ -217,7 +217,7 @@ fn a_completion_script_gets_commands_versions_workloads_files_and_runs() {
 
 #[test]
 fn init_writes_a_file_that_can_be_planned_and_refuses_what_it_cannot_name() {
-    let place = support::Place::new();
+    let place = Place::new();
     let (out, _) = place.expect(0, &["init", "mysql@5.5.9", "mysql@8.0.31", "--out", "new.toml"]);
     assert!(out.ends_with("next: dbduel plan new.toml\n"), "{out}");
     let (plan, _) = place.expect(0, &["plan", "new.toml"]);
@@ -266,7 +266,7 @@ fn a_log_is_counted_by_digest_and_what_is_no_log_is_refused_with_what_it_looks_l
 
 #[test]
 fn man_pages_are_written_for_every_command() {
-    let place = support::Place::new();
+    let place = Place::new();
     place.expect(0, &["man", "--out", "man"]);
     for name in ["dbduel.1", "dbduel-run.1", "dbduel-bench.1"] {
         let page = std::fs::read_to_string(place.path().join("man").join(name)).unwrap();
@@ -482,4 +482,46 @@ fn the_limit_of_open_files_is_raised_and_clients_beyond_it_are_refused() {
     let (status, stderr) = bench("900", 1000);
     assert_eq!(status, Some(2));
     assert!(stderr.contains("may open 1000") && stderr.contains("ulimit -Hn 1100"), "{stderr}");
+}
+
+#[test]
+fn a_budget_that_can_bring_no_verdict_is_a_warning_that_names_one_that_can() {
+    let place = Place::new();
+    place.write(
+        "a.toml",
+        "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }]\n\
+         workload = { name = \"oltp_read_write\", rows = 100 }\nmethod.preset = \"quick\"\n",
+    );
+    let warned = |budget: &str| place.expect(0, &["plan", "a.toml", "--budget", budget]).1;
+    let warning = warned("5s");
+    let least = warning.strip_suffix(" min\n").and_then(|text| text.rsplit(' ').next()).unwrap_or_default();
+    let expected = format!(
+        "warning: a budget of 5.0 s is enough for about 0 blocks, and a verdict needs 8: the smallest that can bring one is \
+         about {least} min\n"
+    );
+    assert_eq!(warning, expected);
+    assert_eq!(warned(&format!("{least}m")), "");
+}
+
+#[test]
+fn a_name_without_a_version_says_which_one_it_stands_for_where_another_is_installed() {
+    let place = Place::new();
+    if place.installed("mariadb").is_none() {
+        return;
+    }
+    let (plan, noted) = {
+        place.write(
+            "a.toml",
+            "contender = [{ engine = \"mariadb\" }, { engine = \"sqlite\" }]\nworkload = \"oltp_read_only\"\n",
+        );
+        place.expect(0, &["plan", "a.toml"])
+    };
+    if !plan.contains(" from installed ") {
+        assert!(
+            noted.contains("contender `mariadb` uses mariadb ") && noted.contains(", because `mariadb` is the newest")
+        );
+        assert!(noted.contains("`mariadb@system` is the installed "), "{noted}");
+    }
+    let (list, _) = place.expect(0, &["list", "engines"]);
+    assert!(list.contains("NAME@system is the installed one"), "{list}");
 }

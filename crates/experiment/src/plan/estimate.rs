@@ -61,6 +61,8 @@ pub struct Estimate {
     pub operation_verdict_block: Option<u32>,
     /// Whole blocks that fit the budget, where there is one.
     pub budget_blocks: Option<u32>,
+    /// Time up to the end of the first block that may bring a verdict over the whole sweep.
+    pub verdict_budget: Option<Duration>,
     /// A contender's server runs apart from the load generator.
     pub behind_a_connection: bool,
 }
@@ -98,6 +100,10 @@ impl Estimate {
             operations,
             behind_a_connection: experiment.contenders.iter().any(|who| !who.kind.dialect().is_embedded()),
             operation_verdict_block: first_for_operations(plan, operations).filter(|_| rivals && operations > 0),
+            verdict_budget: earliest_verdict(1).and_then(|block| {
+                let last = trials.iter().rposition(|trial| trial.block == block)?;
+                Some(Duration::from_millis(ends[last]))
+            }),
             budget_blocks: (experiment.method.budget)
                 .map(|budget| blocks_within(budget, trials, &ends).min(experiment.method.blocks)),
         }
