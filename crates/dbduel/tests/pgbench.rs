@@ -158,3 +158,18 @@ fn builtin_scripts_are_listed_and_shown() {
     let (_, err) = place.expect(0, &["pgbench", "--show-script=sel"]);
     assert!(err.starts_with("-- select-only: <builtin: select only>\n\\set aid random(1, 100000 * :scale)\n"), "{err}");
 }
+
+#[test]
+fn debug_prints_its_values_and_a_variable_without_a_value_is_named() {
+    let place = Place::new();
+    expect(&place, 0, "-i -q");
+    let path = place.path().join("a.sql").display().to_string();
+    std::fs::write(&path, "\\set x debug(2 + 3)\nSELECT 1;\n\\set y debug(:x / 2.0) + debug(NULL)\n").unwrap();
+    let (_, err) = expect(&place, 0, &format!("-n -f {path} -t 1"));
+    let printed = "debug(script=0,command=1): int 5\ndebug(script=0,command=3): double 2.5\n\
+        debug(script=0,command=3): null\n";
+    assert_eq!(err, printed);
+    std::fs::write(&path, "\\set y 1 + :unset\nSELECT 1;\n").unwrap();
+    let (_, err) = expect(&place, 2, &format!("-n -f {path} -t 1"));
+    assert!(err.contains("undefined variable \"unset\"\n"), "{err}");
+}

@@ -127,18 +127,23 @@ impl Histogram {
     /// Latencies in milliseconds with how often each was seen, ascending; within 0.1 %. What was out
     /// of range counts as the highest value there is.
     pub fn latencies_ms(&self) -> Vec<(f64, u64)> {
+        self.steps_ms().map(|(ms, count)| (ms.min(self.max_ms()), count)).collect()
+    }
+
+    /// The same without regard to the longest: equal latencies have equal steps in every histogram.
+    fn steps_ms(&self) -> impl Iterator<Item = (f64, u64)> {
         let inside = self.inside.iter_recorded().map(|step| {
             let middle_ns = self.inside.median_equivalent(step.value_iterated_to());
-            (middle_ns.min(self.max_ns) as f64 / 1e6, step.count_at_value())
+            (middle_ns as f64 / 1e6, step.count_at_value())
         });
         let outside = (self.out_of_range.above > 0).then_some((self.max_ms(), self.out_of_range.above));
-        inside.chain(outside).collect()
+        inside.chain(outside)
     }
 
     /// How many are longer, within 0.1 % of the limit.
     pub fn count_above(&self, limit: Duration) -> u64 {
         let limit_ms = limit.as_secs_f64() * 1e3;
-        self.latencies_ms().iter().filter(|(ms, _)| *ms > limit_ms).map(|(_, count)| count).sum()
+        self.steps_ms().filter(|(ms, _)| *ms > limit_ms).map(|(_, count)| count).sum()
     }
 
     /// HdrHistogram V2, compressed: readable by any HdrHistogram library, and mergeable. What was out of range
@@ -216,6 +221,16 @@ mod tests {
         assert_eq!((sum.out_of_range.total(), sum.count()), (20, 200));
         sum.reset();
         assert_eq!((sum.out_of_range.total(), sum.count(), sum.max_ms()), (0, 0, 0.0));
+    }
+
+    #[test]
+    fn equal_latencies_are_above_a_limit_in_every_histogram_or_in_none() {
+        let (mut alone, mut among) = (Histogram::default(), Histogram::default());
+        // Below the limit, in a bucket whose middle lies above it.
+        let (latency_ns, limit) = (15_000_001, Duration::from_nanos(15_001_000));
+        alone.record(latency_ns);
+        [latency_ns, 90_000_000].into_iter().for_each(|one| among.record(one));
+        assert_eq!(among.count_above(limit) - alone.count_above(limit), 1);
     }
 
     #[test]

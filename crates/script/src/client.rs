@@ -10,7 +10,7 @@ use std::sync::Arc;
 use driver::{Answer, Cell, Code, Connection, Dialect, Error, Rows, Statement, Value, complete};
 use load::{Answers, Attempt, Client, Clock, Fatal, Outcome, Recorder, Rng, StatementTally, Timeline, Turn};
 
-use crate::eval::{Expr, Scalar, Slot, int, is_true};
+use crate::eval::{DEBUGGED, Debugged, Expr, Scalar, Slot, UNDEFINED, int, is_true};
 use crate::pgbench::AsPgbench;
 use crate::pgbench::value_of;
 use crate::program::{AUTOMATIC, CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Program, Protocol, RANDOM_SEED};
@@ -108,8 +108,9 @@ struct Session<C, K> {
     text: String,
     /// By variable, where names without a value stay in the text.
     names: Arc<[String]>,
-    /// Why the last expression had no value.
+    /// Why the last expression had no value, and the variable that had none.
     why: &'static str,
+    missing: Option<usize>,
     watch: Option<Watch>,
     /// The number of the try under way, and the error that it has met, until it is known what becomes of it.
     try_number: u64,
@@ -183,6 +184,7 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
             evaluated: 0,
             text: String::with_capacity(TEXT_BYTES),
             why: "",
+            missing: None,
             watch: script.watch,
             try_number: 0,
             met: None,
@@ -193,8 +195,9 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
     }
 
     /// Why the last expression had no value.
-    pub fn why(&self) -> &str {
-        self.session.why
+    pub fn why(&self) -> String {
+        let (kind, _) = self.session.at;
+        self.session.reason(self.script.transactions[kind].program(self.session.dialect).program)
     }
 
     /// Draws the transaction. Its variables have their first values, or where they follow pgbench those that the
@@ -283,6 +286,8 @@ impl<C: Connection, K: Clock> Session<C, K> {
                 }
             }
         };
+        let (script, command) = (self.at.0, program.listed[op] + 1);
+        DEBUGGED.set(Some(Debugged { print: watch.print, script, command }));
         watch.command(self.client, &what);
         if matches!(program.ops[op], Op::Run(_) | Op::EndPipeline(_)) {
             watch.command(self.client, "receiving");
@@ -298,7 +303,10 @@ impl<C: Connection, K: Clock> Session<C, K> {
             match word {
                 Piece::Text(word) => command.push_str(word),
                 Piece::Variable(slot) if self.slots[*slot].write(&mut command) => {}
-                Piece::Variable(_) => return self.without_value("undefined variable"),
+                Piece::Variable(slot) => {
+                    self.missing = Some(*slot);
+                    return self.without_value(UNDEFINED.0);
+                }
             }
         }
         self.evaluated = EVALUATED_MAX + 1;
@@ -320,6 +328,7 @@ impl<C: Connection, K: Clock> Session<C, K> {
     }
 
     fn without_value(&mut self, why: &'static str) -> Step {
+        self.missing = self.missing.filter(|_| why == UNDEFINED.0);
         self.why = why;
         Step::Fail
     }
@@ -344,6 +353,7 @@ impl<C: Connection, K: Clock> Session<C, K> {
             Err(why) => {
                 seen.wrong += 1;
                 self.why = why.0;
+                self.missing = expr.undefined(&self.slots).filter(|_| why == UNDEFINED);
                 None
             }
         }
@@ -588,8 +598,16 @@ impl<C: Connection, K: Clock> Session<C, K> {
 
     /// What ends a client that follows pgbench's rules; [`Client::fatal`] has the words.
     #[cold]
-    fn aborted(&self) -> Error {
-        Error::Refused { code: Code::new(ABORT), message: self.why.to_owned() }
+    fn aborted(&self, program: &Program) -> Error {
+        Error::Refused { code: Code::new(ABORT), message: self.reason(program) }
+    }
+
+    /// Why an expression had no value, with the variable's name.
+    fn reason(&self, program: &Program) -> String {
+        match self.missing.and_then(|slot| program.names.get(slot)) {
+            Some(name) => format!("{} \"{name}\"", self.why),
+            None => self.why.to_owned(),
+        }
     }
 
     /// After an error some servers are still inside the transaction and others are not; ROLLBACK is right in the
@@ -890,6 +908,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
         let kind = self.begin(turn);
         let ScriptClient { script, firsts, session } = self;
         attempt.kind = kind;
+        session.at = (kind, 0);
         let (program, first) = (script.transactions[kind].program(session.dialect), firsts[kind]);
         let mut next = 0;
         while let Some(op) = program.ops.get(next) {
@@ -926,7 +945,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
                 session.at = (kind, site - first.site);
                 session.answers[site].first_wrong.get_or_insert(turn);
                 return match script.by_pgbench {
-                    true => Err(session.aborted()),
+                    true => Err(session.aborted(program.program)),
                     false => session.give_up(attempt).await,
                 };
             }

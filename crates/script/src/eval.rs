@@ -4,8 +4,11 @@
 //! An expression is a tree with its variables numbered and its constants folded. Evaluating one looks nothing up by
 //! name and allocates nothing.
 
+use std::cell::Cell;
+
 use load::Rng;
 
+use crate::pgbench::AsPgbench;
 use crate::random;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,6 +26,8 @@ pub enum Scalar {
 /// Why an expression has no value, in pgbench's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvalError(pub &'static str);
+
+pub const UNDEFINED: EvalError = EvalError("undefined variable");
 
 type Evaluated<T = Scalar> = Result<T, EvalError>;
 
@@ -80,11 +85,14 @@ pub enum Function {
     RandomGaussian,
     RandomZipfian,
     Sqrt,
+    /// Its argument, which is printed where the user watches.
+    Debug,
 }
 
 /// Names, functions, and how many arguments they take.
 pub const FUNCTIONS: &[(&str, Function, std::ops::RangeInclusive<usize>)] = &[
     ("abs", Function::Abs, 1..=1),
+    ("debug", Function::Debug, 1..=1),
     ("double", Function::Double, 1..=1),
     ("exp", Function::Exp, 1..=1),
     ("greatest", Function::Greatest, 1..=ARGUMENTS_MOST),
@@ -105,6 +113,36 @@ pub const FUNCTIONS: &[(&str, Function, std::ops::RangeInclusive<usize>)] = &[
     ("random_zipfian", Function::RandomZipfian, 3..=3),
     ("sqrt", Function::Sqrt, 1..=1),
 ];
+
+/// The command whose values `debug()` prints, and by what.
+#[derive(Clone, Copy)]
+pub struct Debugged {
+    pub print: fn(&str),
+    pub script: usize,
+    pub command: usize,
+}
+
+thread_local! {
+    /// Of the client that evaluates on this thread; without it `debug()` prints nothing.
+    pub static DEBUGGED: Cell<Option<Debugged>> = const { Cell::new(None) };
+}
+
+#[cold]
+fn debug(value: Scalar) {
+    if let Some(Debugged { print, script, command }) = DEBUGGED.get() {
+        print(&format!("debug(script={script},command={command}): {}", shown(value)));
+    }
+}
+
+/// A value with its type, as pgbench's `debug()` shows it.
+pub fn shown(value: Scalar) -> String {
+    match value {
+        Scalar::Int(number) => format!("int {number}"),
+        Scalar::Double(number) => format!("double {}", AsPgbench(number)),
+        Scalar::Bool(flag) => format!("boolean {flag}"),
+        Scalar::Null | Scalar::Text | Scalar::Undefined => "null".to_owned(),
+    }
+}
 
 impl Function {
     pub fn draws(self) -> bool {
@@ -132,11 +170,27 @@ pub const ARGUMENTS_MOST: usize = 16;
 const ARGUMENTS_MAX: usize = 3;
 
 impl Expr {
+    /// The first variable in it that has no value.
+    pub fn undefined(&self, slots: &[Slot]) -> Option<usize> {
+        let first = |all: &[Expr]| all.iter().find_map(|one| one.undefined(slots));
+        match self {
+            Expr::Constant(_) => None,
+            Expr::Variable(slot) => (slots[*slot].value == Scalar::Undefined).then_some(*slot),
+            Expr::Binary(_, sides) | Expr::And(sides) | Expr::Or(sides) => first(&**sides),
+            Expr::Not(of) | Expr::Is(of, _) => of.undefined(slots),
+            Expr::Case(branches, otherwise) => {
+                let branch = |(when, then): &(Expr, Expr)| when.undefined(slots).or_else(|| then.undefined(slots));
+                branches.iter().find_map(branch).or_else(|| otherwise.undefined(slots))
+            }
+            Expr::Call(_, arguments) => first(arguments),
+        }
+    }
+
     pub fn evaluate(&self, slots: &[Slot], rng: &mut Rng) -> Evaluated {
         match self {
             Expr::Constant(value) => Ok(*value),
             Expr::Variable(slot) => match slots[*slot].value {
-                Scalar::Undefined => Err(EvalError("undefined variable")),
+                Scalar::Undefined => Err(UNDEFINED),
                 value => Ok(value),
             },
             Expr::Binary(operator, sides) => {
@@ -269,6 +323,11 @@ fn of_integers(operator: Operator, left: i64, right: i64) -> Evaluated {
 fn call(function: Function, arguments: &[Expr], slots: &[Slot], rng: &mut Rng) -> Evaluated {
     if matches!(function, Function::Greatest | Function::Least) {
         return extreme(function, arguments, slots, rng);
+    }
+    if function == Function::Debug {
+        let value = arguments[0].evaluate(slots, rng)?;
+        debug(value);
+        return Ok(value);
     }
     let mut values = [Scalar::Undefined; ARGUMENTS_MAX];
     let mut has_null = false;

@@ -88,6 +88,8 @@ pub struct Program {
     pub listing: Vec<Listing>,
     /// By command: its place in the listing.
     pub listed: Vec<usize>,
+    /// By variable.
+    pub names: Vec<String>,
 }
 
 /// The first line of a command.
@@ -231,9 +233,9 @@ pub fn compile(source: &Source, variables: &mut Variables) -> Result<Program, Fa
         faults: Vec::new(),
     };
     compiler.read();
-    let Compiler { program, faults, .. } = compiler;
+    let Compiler { program, faults, variables, .. } = compiler;
     if faults.is_empty() {
-        return Ok(program);
+        return Ok(Program { names: variables.names().to_vec(), ..program });
     }
     let more = faults.len().saturating_sub(FAULTS_MAX);
     let more = (more > 0).then(|| format!("{}: {more} more mistakes", source.path));
@@ -256,6 +258,11 @@ impl Compiler<'_> {
         if let Some(line) = self.program.open_at_end().filter(|_| self.variables.pgbench.is_none()) {
             let what = "the transaction that begins here may be open at the file's end";
             self.program.warnings.push(warning(self.source, line, what, "expected COMMIT or ROLLBACK on every path"));
+        }
+        if let Some(at) =
+            self.source.text.to_ascii_lowercase().find("debug(").filter(|_| self.variables.pgbench.is_none())
+        {
+            self.warn(at, "debug() prints nothing in the measured time", "expected `dbduel pgbench`, which prints it");
         }
         if let Some(at) = self.pipeline {
             let expected = "expected \\endpipeline before the end";

@@ -93,7 +93,7 @@ fn place(dialect: Dialect) -> usize {
 
 /// A program with its variables' first values.
 pub struct Compiled<'a> {
-    program: &'a Program,
+    pub program: &'a Program,
     pub initial: &'a [Scalar],
 }
 

@@ -1,11 +1,10 @@
 //! One expression by itself, with its value or error as pgbench's `debug()` shows them.
 
+use crate::eval::shown;
 use load::Rng;
 
 use crate::eval::{Scalar, Slot};
 use crate::expression::{Names, Parser};
-
-use super::number::AsPgbench;
 
 /// Variables of the table of expressions, as they are given on a command line.
 pub const TABLE_VARIABLES: &[(&str, &str)] = &[
@@ -68,15 +67,6 @@ fn is_of_values(what: &str) -> bool {
 fn in_words_of_pgbench(what: &str) -> String {
     let what = what.split(", got").next().unwrap_or(what);
     what.replace("at least 2.0", "at least 2.000000").replace("must be 1.001 to 1000", "must be in range [1.001, 1000]")
-}
-
-fn shown(value: Scalar) -> String {
-    match value {
-        Scalar::Int(number) => format!("int {number}"),
-        Scalar::Double(number) => format!("double {}", AsPgbench(number)),
-        Scalar::Bool(flag) => format!("boolean {flag}"),
-        Scalar::Null | Scalar::Text | Scalar::Undefined => "null".to_owned(),
-    }
 }
 
 #[cfg(test)]
