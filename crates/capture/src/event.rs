@@ -7,6 +7,8 @@ use std::fmt;
 pub struct Event<'a> {
     /// The line of the file on which the entry begins, from 1.
     pub line: u64,
+    /// The place of the file among those that are read.
+    pub file: u32,
     pub act: Act,
     /// The server's number of the connection, or a hash of its name.
     pub session: u64,

@@ -166,12 +166,14 @@ fn read_log(
     let mut clock = Clock::default();
     let mut reader = log.format.reader(&log.reading);
     let mut bytes = 0;
+    let number = summary.files.len() as u32;
     let mut found = |found: Found<'_>| match found {
         Found::Problem(problem) => summary.add(&log.path, problem),
         Found::Event(mut event) => {
             if let Some(problem) = clock.set(&mut event) {
                 summary.add(&log.path, problem);
             }
+            event.file = number;
             summary.entries += 1;
             if overlap.holds(&event) {
                 summary.overlapping += 1;

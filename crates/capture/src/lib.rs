@@ -3,11 +3,16 @@
 //! Readers of logs turn bytes into entries without touching a file; `input` feeds them from files. Nothing here opens a
 //! socket, and no byte of a log is decoded as text: digest texts and statements stay bytes.
 
+mod bytes;
+mod classes;
 mod digests;
 mod event;
+mod file;
 mod format;
 mod input;
+mod instance;
 mod kinds;
+mod making;
 mod mysql_general;
 mod mysql_slow;
 mod normal;
@@ -15,18 +20,24 @@ mod pg_csv;
 mod pg_json;
 mod pg_message;
 mod pg_stderr;
+mod sessions;
+mod sort;
 mod times;
 mod tokens;
 
+pub use classes::Class;
 pub use digests::{DIGESTS_MAX, Digest, Digests, Times};
 pub use event::{Act, Code, Event, Found, Problem, Reader, What};
+pub use file::{Capture, Chunk, Records};
 pub use format::{Format, Reading};
 pub use input::{FileRead, Options, PROBLEMS_SHOWN, Refused, Summary, read_logs};
+pub use instance::Instance;
 pub use kinds::Skipped;
+pub use making::{Contents, Making, capture};
 pub use normal::{Lists, normalise};
 pub use pg_message::{has_cut_value, parameters};
 pub use pg_stderr::Prefix;
-pub use times::offset_secs;
+pub use times::{offset_secs, utc};
 pub use tokens::{Dialect, Kind, Token, Tokens};
 
 use std::path::PathBuf;

@@ -11,6 +11,21 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
+/// `2026-11-23 04:41:47.487186`, in UTC.
+pub fn utc(micros: i64) -> String {
+    let (secs, fraction) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
+    let (day, second) = (secs.div_euclid(DAY_SECS) + 719_468, secs.rem_euclid(DAY_SECS));
+    let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    // Years begin in March here too.
+    let march = (5 * of_year + 2) / 153;
+    let (date, month) = (of_year - (153 * march + 2) / 5 + 1, if march < 10 { march + 3 } else { march - 9 });
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{date:02} {hour:02}:{minute:02}:{second:02}.{fraction:06}")
+}
+
 /// Digits at the start, at least `min` and at most `max` of them.
 fn digits(text: &mut &[u8], min: usize, max: usize) -> Option<i64> {
     let length = text.iter().take(max).take_while(|byte| byte.is_ascii_digit()).count();
@@ -170,6 +185,19 @@ mod tests {
         }
         assert_eq!(short(b"261123  4:41:47\t", 0), Some((1_795_408_907_000_000, &b"\t"[..])));
         assert_eq!(short(b"261123 14:41:47", 36_000), Some((1_795_408_907_000_000, &b""[..])));
+    }
+
+    #[test]
+    fn a_moment_is_written_as_it_is_read() {
+        for text in [
+            "2026-11-23 04:41:47.487186",
+            "2024-02-29 23:59:59.000000",
+            "1969-12-31 00:00:00.000001",
+            "2000-03-01 12:00:00.5",
+        ] {
+            let (micros, _) = long(text.as_bytes(), 0).unwrap();
+            assert!(utc(micros).starts_with(text), "{text}: {}", utc(micros));
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 
 use experiment::{Overrides, meant_by, preset_names, quantity};
 
-pub use logs::DigestArgs;
+pub use logs::{CaptureArgs, DigestArgs};
 pub use subject::{SubjectArgs, expect_two};
 pub use terminal::exit;
 
@@ -87,6 +87,8 @@ pub enum Command {
     Cleanup(WordsArgs),
     /// Print what the statements of server logs cost, by digest; needs no server
     Digest(DigestArgs),
+    /// Make a capture of server logs: statements in the order of their starts, with sessions and transactions
+    Capture(CaptureArgs),
     /// List engines, workloads, observers, report formats and stored runs
     List(ListArgs),
     /// Copy stored runs into a team's store in PostgreSQL

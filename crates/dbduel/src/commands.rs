@@ -5,6 +5,7 @@
 
 mod aa;
 mod advise;
+mod capture;
 mod cluster;
 mod compare;
 mod digest;
@@ -59,6 +60,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Check(args) => bench::command(Verb::Check, &args.words),
         Command::Cleanup(args) => bench::command(Verb::Cleanup, &args.words),
         Command::Digest(args) => digest::digest(args),
+        Command::Capture(args) => capture::capture(args),
         Command::List(args) => lists::list(args),
         Command::Push(args) => stored::push(args),
         Command::Pull(args) => stored::pull(args),

@@ -265,6 +265,43 @@ fn a_log_is_counted_by_digest_and_what_is_no_log_is_refused_with_what_it_looks_l
 }
 
 #[test]
+fn a_capture_is_made_of_logs_and_shows_what_it_holds() {
+    let place = support::Place::new();
+    let row = |ms: u32, session: &str, line: u32, text: &str| {
+        format!(
+            "2026-11-23 04:41:47.{ms:03} UTC,\"u\",\"shop\",77,\"127.0.0.1:5000\",{session},{line},\"SELECT\",2026-11-23 04:41:40 UTC,\
+             3/1,0,LOG,00000,\"duration: 2.000 ms  statement: {text}\",,,,,,,,,\"app\",\"client backend\",,0\n"
+        )
+    };
+    let rows = [
+        row(100, "a.1", 1, "begin"),
+        row(105, "b.1", 1, "select now()"),
+        row(110, "a.1", 2, "update t set a = 5"),
+        row(120, "a.1", 3, "commit"),
+        row(130, "a.1", 4, "alter user u password 'sekret'"),
+    ];
+    place.write("pg.csv", &rows.concat());
+    let (out, _) = place.expect(0, &["capture", "--from", "pg.csv", "--out", "a.dbcap"]);
+    let (info, _) = place.expect(0, &["capture", "--info", "a.dbcap"]);
+    assert!(out.ends_with(&info), "{out}");
+    let expected = "  log           pg.csv (pg-csv, LENGTH bytes)
+  span          2026-11-23 04:41:47.098000 to 2026-11-23 04:41:47.130000 UTC, 32.0 ms
+  sessions      2 sessions, at most 2 at once
+  statements    5 statements in 3 transactions
+  digests       5 digests
+  classes       plain 4, clock 1
+  not replayed  password: 1 statement (sets a password; left out of the capture)
+";
+    let expected = expected.replace("LENGTH", &rows.concat().len().to_string());
+    assert_eq!(info, format!("capture a.dbcap\n{expected}"));
+    let (_, err) = place.expect(2, &["capture", "--from", "pg.csv", "--out", "a.dbcap"]);
+    assert!(err.contains("a.dbcap is there already"), "{err}");
+    let (_, err) = place.expect(2, &["capture", "--info", "pg.csv"]);
+    assert!(err.contains("pg.csv is no capture of dbduel, or was not finished"), "{err}");
+    place.expect(2, &["capture", "--from", "pg.csv"]);
+}
+
+#[test]
 fn man_pages_are_written_for_every_command() {
     let place = Place::new();
     place.expect(0, &["man", "--out", "man"]);

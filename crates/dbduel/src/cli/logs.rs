@@ -7,6 +7,7 @@ use capture::{Format, Options, Prefix, Reading, offset_secs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use super::size;
 use record::quantity::percent;
 
 /// How the logs are read, whatever is made of them.
@@ -66,6 +67,29 @@ pub struct DigestArgs {
     /// Print the digests as JSON instead of a table
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["from", "info"]))]
+pub struct CaptureArgs {
+    /// Make a capture of these logs of one server, as `dbduel digest` takes them
+    #[arg(long, value_name = "LOG", num_args = 1.., requires = "out")]
+    pub from: Vec<PathBuf>,
+    /// Write the capture to this new file, which only you can read: it holds what production's users sent. Statements that
+    /// set passwords are left out
+    #[arg(long, value_name = "FILE.dbcap", conflicts_with = "info")]
+    pub out: Option<PathBuf>,
+    /// Print what this capture holds
+    #[arg(long, value_name = "FILE.dbcap")]
+    pub info: Option<PathBuf>,
+    /// Sort in this much memory, however long the logs are
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size)]
+    pub memory: u64,
+    /// Leave out statements with a value that log_parameter_max_length of PostgreSQL cut at this many characters
+    #[arg(long, value_name = "N")]
+    pub parameter_max_length: Option<usize>,
     #[command(flatten)]
     pub reading: ReadingArgs,
 }

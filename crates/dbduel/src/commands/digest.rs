@@ -93,7 +93,7 @@ pub fn counted(count: u64, one: &str) -> String {
     counted_as(count, one, &format!("{one}s"))
 }
 
-fn counted_as(count: u64, one: &str, many: &str) -> String {
+pub fn counted_as(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
