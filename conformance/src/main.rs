@@ -4,6 +4,7 @@
 
 mod aa;
 mod bench;
+mod bench_capture;
 mod bench_load;
 mod bench_pgbench;
 mod bench_report;
@@ -16,6 +17,7 @@ mod client_programs;
 mod cluster_sim;
 mod conform;
 mod conform_bisect;
+mod conform_capture;
 mod conform_cluster;
 mod conform_history;
 mod conform_lua;
@@ -70,6 +72,8 @@ enum Task {
     ConformBisect(conform_bisect::ConformBisect),
     /// Kill servers and crash their file systems, and compare the commits that survive with what engines document
     ConformRecovery(conform_recovery::ConformRecovery),
+    /// Compare the statements that readers find in the logs of real servers with those that a client sent
+    ConformCapture(conform_capture::ConformCapture),
     /// Compare what the scripts of sysbench do here with what they do with sysbench itself
     ConformLua(conform_lua::ConformLua),
     /// Take each server found here from start to stop, and test the driver on real servers
@@ -92,6 +96,8 @@ enum Task {
     BenchLoad(bench_load::BenchLoad),
     /// Compare the client CPU of pgbench's scripts with the real pgbench's, and with our own point select, by turns
     BenchPgbench(bench_pgbench::BenchPgbench),
+    /// Print how fast logs are read, digested and made into captures, and in how much memory
+    BenchCapture(bench_capture::BenchCapture),
     /// Print the size of a long run's page and the time that its reports take
     BenchReport,
     /// Compare how fast a table is loaded, and the throughput that is measured, with sysbench's, by turns
@@ -128,6 +134,8 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformCluster(options) => conform_cluster::run(&options, root),
         Task::ClusterSim(options) => cluster_sim::run(&options),
         Task::ConformRecovery(options) => conform_recovery::run(&options, root),
+        Task::BenchCapture(options) => bench_capture::run(&options, root),
+        Task::ConformCapture(options) => conform_capture::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
@@ -156,8 +164,17 @@ fn workspace_root() -> PathBuf {
 
 /// The properties of a target for so many inputs of a seeded generator, in a release build.
 fn check_inputs(root: &Path, name: &str, seed: u64, runs: u64) -> Result<()> {
+    if capture::fuzzing::TARGETS.iter().any(|target| target.name == name) {
+        let (runs, seed) = (runs.to_string(), seed.to_string());
+        let line =
+            ["run", "--quiet", "--release", "-p", "dbduel-capture", "--example", "inputs", "--", name, &runs, &seed];
+        return run(root, "cargo", &line, &[]);
+    }
     let target = script::fuzzing::TARGETS.into_iter().find(|target| target.name == name);
-    let known = || script::fuzzing::TARGETS.map(|target| target.name).join(", ");
+    let known = || {
+        let logs = capture::fuzzing::TARGETS.map(|target| target.name);
+        [&script::fuzzing::TARGETS.map(|target| target.name)[..], &logs].concat().join(", ")
+    };
     let target = target.with_context(|| format!("no generator for `{name}`; there are: {}", known()))?;
     if bench::done_in_release(root)? {
         return Ok(());

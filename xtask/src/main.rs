@@ -43,7 +43,7 @@ enum Task {
         /// End after so many inputs and not after a minute
         #[arg(long)]
         runs: Option<u64>,
-        /// Make the inputs from this seed and the pieces of the language, without a fuzzer; for targets of scripts
+        /// Make the inputs from this seed and the pieces of the language, without a fuzzer; for targets of scripts and logs
         #[arg(long, requires = "runs")]
         seed: Option<u64>,
     },

@@ -18,11 +18,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::bytes::{Taking, put, put_signed, put_text};
+use crate::contents::Contents;
 use crate::digests::{Digest, Times};
 use crate::input::Refused;
 use crate::instance::Instance;
 use crate::kinds::Skipped;
-use crate::making::Contents;
 
 const HEAD: &[u8; 8] = b"DBCAP\0\0\x01";
 const TAIL: &[u8; 8] = b"DBCAPEND";

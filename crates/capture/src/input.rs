@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use flate2::bufread::MultiGzDecoder;
 use thiserror::Error;
@@ -83,7 +84,8 @@ struct Log {
     path: PathBuf,
     format: Format,
     reading: Reading,
-    first_us: i64,
+    /// The first stamp; where stamps of whole seconds are equal, the file that was written to last comes last.
+    order: (i64, Option<SystemTime>),
 }
 
 impl Log {
@@ -96,8 +98,9 @@ impl Log {
             reading.prefix = head.split(|byte| *byte == b'\n').take(200).find_map(Prefix::usual);
         }
         let format = format_of(path, &head, &reading, options)?;
-        let first_us = first_us(&head, format, &reading);
-        Ok(Log { path: path.to_owned(), format, reading, first_us })
+        let written = std::fs::metadata(path).and_then(|about| about.modified()).ok();
+        let order = (first_us(&head, format, &reading), written);
+        Ok(Log { path: path.to_owned(), format, reading, order })
     }
 }
 
@@ -143,11 +146,11 @@ pub fn read_logs(
         let (first, other) = (logs[0].path.display(), other.path.display());
         return Err(Refused::Usage(format!("{first} and {other} are logs of different servers: read them one by one")));
     }
-    logs.sort_by_key(|log| log.first_us);
+    logs.sort_by_key(|log| log.order);
     let mut summary = Summary::default();
     let mut overlap = Overlap::default();
     for (index, log) in logs.iter().enumerate() {
-        overlap.next_starts_us = logs.get(index + 1).map_or(i64::MAX, |next| next.first_us);
+        overlap.next_starts_us = logs.get(index + 1).map_or(i64::MAX, |next| next.order.0);
         read_log(log, &mut overlap, &mut summary, sink)?;
         overlap.turn();
     }

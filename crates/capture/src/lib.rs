@@ -5,10 +5,12 @@
 
 mod bytes;
 mod classes;
+mod contents;
 mod digests;
 mod event;
 mod file;
 mod format;
+pub mod fuzzing;
 mod input;
 mod instance;
 mod kinds;
@@ -26,6 +28,7 @@ mod times;
 mod tokens;
 
 pub use classes::Class;
+pub use contents::Contents;
 pub use digests::{DIGESTS_MAX, Digest, Digests, Times};
 pub use event::{Act, Code, Event, Found, Problem, Reader, What};
 pub use file::{Capture, Chunk, Records};
@@ -33,7 +36,7 @@ pub use format::{Format, Reading};
 pub use input::{FileRead, Options, PROBLEMS_SHOWN, Refused, Summary, read_logs};
 pub use instance::Instance;
 pub use kinds::Skipped;
-pub use making::{Contents, Making, capture};
+pub use making::{Making, capture};
 pub use normal::{Lists, normalise};
 pub use pg_message::{has_cut_value, parameters};
 pub use pg_stderr::Prefix;

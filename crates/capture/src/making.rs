@@ -1,15 +1,15 @@
 //! A capture is made of logs: sessions numbered, transactions found, records sorted, what is not replayed counted.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::bytes::{Taking, put, put_signed, put_text};
+use crate::contents::Contents;
 use crate::digests::Digests;
 use crate::event::{Act, Event};
 use crate::file::Writer;
 use crate::format::Format;
-use crate::input::{Options, Refused, Summary, read_logs};
+use crate::input::{Options, Refused, read_logs};
 use crate::instance::Instance;
 use crate::kinds::Skipped;
 use crate::pg_message::has_cut_value;
@@ -27,78 +27,6 @@ pub struct Making {
     pub work: PathBuf,
     /// `log_parameter_max_length` of the log's server: longer values are cut.
     pub parameter_length_max: Option<usize>,
-}
-
-/// What a capture holds, beside its records.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Contents {
-    /// Name of the format, path and bytes of each log.
-    pub logs: Vec<(String, String, u64)>,
-    pub first_us: i64,
-    pub last_us: i64,
-    pub sessions: u64,
-    pub most_sessions: u64,
-    pub connects: u64,
-    pub statements: u64,
-    pub transactions: u64,
-    /// Instances that are not replayed, by kind.
-    pub skipped: BTreeMap<Skipped, u64>,
-    pub overlapping: u64,
-    pub bad_entries: u64,
-    pub is_coarse: bool,
-    pub problems: Vec<String>,
-}
-
-impl Contents {
-    pub(crate) fn written(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        put(&mut out, self.logs.len() as u64);
-        for (format, path, bytes) in &self.logs {
-            put_text(&mut out, format.as_bytes());
-            put_text(&mut out, path.as_bytes());
-            put(&mut out, *bytes);
-        }
-        [self.first_us, self.last_us].iter().for_each(|number| put_signed(&mut out, *number));
-        let Contents { sessions, most_sessions, connects, statements, transactions, overlapping, bad_entries, .. } =
-            self;
-        let numbers = [sessions, most_sessions, connects, statements, transactions, overlapping, bad_entries];
-        numbers.into_iter().for_each(|number| put(&mut out, *number));
-        put(&mut out, u64::from(self.is_coarse));
-        put(&mut out, self.skipped.len() as u64);
-        for (kind, count) in &self.skipped {
-            put(&mut out, u64::from(kind.number()));
-            put(&mut out, *count);
-        }
-        put(&mut out, self.problems.len() as u64);
-        self.problems.iter().for_each(|line| put_text(&mut out, line.as_bytes()));
-        out
-    }
-
-    pub(crate) fn read(bytes: &[u8]) -> Option<Contents> {
-        let mut taking = Taking(bytes);
-        let text = |taking: &mut Taking<'_>| Some(String::from_utf8_lossy(taking.text()?).into_owned());
-        let log = |taking: &mut Taking<'_>| Some((text(taking)?, text(taking)?, taking.number()?));
-        let logs = (0..taking.number()?).map(|_| log(&mut taking)).collect::<Option<_>>()?;
-        let mut contents = Contents {
-            logs,
-            first_us: taking.signed()?,
-            last_us: taking.signed()?,
-            sessions: taking.number()?,
-            most_sessions: taking.number()?,
-            connects: taking.number()?,
-            statements: taking.number()?,
-            transactions: taking.number()?,
-            overlapping: taking.number()?,
-            bad_entries: taking.number()?,
-            is_coarse: taking.number()? != 0,
-            ..Contents::default()
-        };
-        for _ in 0..taking.number()? {
-            contents.skipped.insert(Skipped::of_number(taking.number()? as u8)?, taking.number()?);
-        }
-        contents.problems = (0..taking.number()?).map(|_| text(&mut taking)).collect::<Option<_>>()?;
-        Some(contents)
-    }
 }
 
 /// Reads logs and writes a capture; gives its size in bytes, and what it holds.
@@ -129,29 +57,6 @@ pub fn capture(logs: &[PathBuf], out: &Path, making: &Making) -> Result<(u64, Co
     contents.add(&summary);
     let bytes = writer.finish(digests.rows(), &contents)?;
     Ok((bytes, contents))
-}
-
-impl Contents {
-    fn count(&mut self, event: &Event<'_>, skipped: Option<Skipped>) {
-        self.statements += 1;
-        self.last_us = self.last_us.max(event.start_us + event.duration_us.unwrap_or(0) as i64);
-        self.first_us = self.first_us.min(event.start_us);
-        if let Some(kind) = skipped {
-            *self.skipped.entry(kind).or_default() += 1;
-        }
-    }
-
-    fn add(&mut self, summary: &Summary) {
-        self.logs = summary
-            .files
-            .iter()
-            .map(|file| (file.format.name().to_owned(), file.path.display().to_string(), file.bytes))
-            .collect();
-        self.overlapping = summary.overlapping;
-        self.bad_entries = summary.bad_entries;
-        self.is_coarse = summary.is_coarse;
-        self.problems = summary.problem_lines();
-    }
 }
 
 struct Maker {

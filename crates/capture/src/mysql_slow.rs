@@ -98,7 +98,7 @@ impl SlowLog {
         if header.query_time_us.is_none() {
             sink(problem(if length == input.len() { What::CutAtEnd } else { What::NoEntry }));
             self.is_skipping = true;
-            return Some(length - 1);
+            return Some(length.max(line.len() + 1) - 1);
         }
         self.statement(header, input, length, is_last, sink).map(|entry| length + entry)
     }
@@ -263,7 +263,8 @@ fn read_header(input: &[u8], is_last: bool) -> Option<(Header<'_>, usize)> {
             break;
         }
     }
-    Some((header, at))
+    // Whether a statement follows is not seen yet.
+    (at < input.len() || is_last).then_some((header, at))
 }
 
 /// `SET timestamp=N;`, with `last_insert_id=…,insert_id=…,` before the stamp where the statement had them.

@@ -146,16 +146,18 @@ fn split(input: &[u8], fields: &mut [Field; FIELDS_MAX], unquoted: &mut Vec<u8>)
             Some(b',') => at = end + 1,
             Some(b'\n') => return Row::Whole { fields: count, length: end + 1 },
             Some(b'\r') if input.get(end + 1) == Some(&b'\n') => return Row::Whole { fields: count, length: end + 2 },
+            Some(b'\r') if end + 1 == input.len() => return Row::NeedsMore,
             Some(_) => return Row::Broken,
             None => return Row::NeedsMore,
         }
     }
 }
 
-/// A field from behind its opening quote, and the place behind the closing one.
+/// A field from behind its opening quote, and the place behind the closing one. At the end of the input a quote may be
+/// the first of two.
 fn quoted(input: &[u8], start: usize, unquoted: &mut Vec<u8>) -> Option<(Field, usize)> {
     let end = start + memchr(b'"', &input[start..])?;
-    if input.get(end + 1) != Some(&b'"') {
+    if *input.get(end + 1)? != b'"' {
         return Some((Field { start, end, is_unquoted: false }, end + 1));
     }
     let kept = unquoted.len();
@@ -163,7 +165,7 @@ fn quoted(input: &[u8], start: usize, unquoted: &mut Vec<u8>) -> Option<(Field, 
     loop {
         let quote = at + memchr(b'"', &input[at..])?;
         unquoted.extend_from_slice(&input[at..quote]);
-        if input.get(quote + 1) != Some(&b'"') {
+        if *input.get(quote + 1)? != b'"' {
             return Some((Field { start: kept, end: unquoted.len(), is_unquoted: true }, quote + 1));
         }
         unquoted.push(b'"');

@@ -123,6 +123,22 @@ fn a_rotated_series_is_one_log_whatever_order_and_compression_it_has() {
 }
 
 #[test]
+fn files_that_begin_in_one_second_are_read_in_the_order_in_which_they_were_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let entry =
+        |text: &str| format!("# User@Host: u[u] @ h []\n# Query_time: 0.1\nSET timestamp=1795408907;\n{text};\n");
+    let [new, old] = ["slow.log", "slow.log.1"].map(|name| folder.path().join(name));
+    fs::write(&old, entry("select 1")).unwrap();
+    fs::write(&new, entry("select 2")).unwrap();
+    let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
+    fs::File::options().write(true).open(&old).unwrap().set_modified(earlier).unwrap();
+    let mut texts = Vec::new();
+    let take = &mut |event: &capture::Event<'_>, _| texts.push(String::from_utf8_lossy(event.text).into_owned());
+    capture::read_logs(&[new, old], &Options::default(), take).unwrap();
+    assert_eq!(texts, ["select 1", "select 2"]);
+}
+
+#[test]
 fn entries_that_two_files_hold_are_taken_once() {
     let entries: Vec<String> = (0..40).map(|number| slow(7, 1_000 * (number + 1), 10, "select 1")).collect();
     let (first, second) = (entries[..30].concat(), entries[20..].concat());
