@@ -162,7 +162,7 @@ impl Run<'_> {
                     Format::Json => json(),
                     Format::Dbt2 => report.dbt2(Arithmetic::Once, ramp_up_s),
                     Format::Dbt2Compat => report.dbt2(Arithmetic::Classic, ramp_up_s),
-                    Format::Text | Format::Modern | Format::Classic => report.text(),
+                    Format::Text | Format::Modern | Format::Classic => report.text(terminal::width()),
                 })?;
             }
         }

@@ -7,7 +7,7 @@ mod operations;
 
 use std::collections::BTreeMap;
 
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, ContentArrangement, Table};
 use load::ProgramTally;
 use serde_json::{Value, json};
 
@@ -187,26 +187,30 @@ impl BenchReport {
         })
     }
 
-    pub fn text(&self) -> String {
-        let mut lines = vec![self.title()];
+    /// At most so many columns wide, but for words that are longer.
+    pub fn text(&self, width: usize) -> String {
+        let folded = |by: usize| move |line: String| folded(&line, by, width);
+        let mut lines: Vec<String> = self.title().lines().map(str::to_owned).collect();
         lines.extend(self.partial.iter().map(|why| format!("PARTIAL: {why}; the figures cover what was measured")));
         lines.extend(self.wrong.as_deref().map(wrong_answers));
         lines.extend(self.lost());
+        lines = lines.into_iter().map(folded(2)).collect();
         lines.push(String::new());
         if self.programs.is_empty() {
-            lines.extend(self.counts());
+            lines.extend(self.counts().into_iter().map(folded(NAME_WIDTH + 1)));
             lines.push(String::new());
-            lines.push(self.times());
-            lines.extend(self.types());
+            lines.push(self.times(width));
+            lines.extend(self.types(width));
         } else {
-            lines.extend(operations::lines(&self.programs));
+            lines.extend(operations::lines(&self.programs, width));
         }
         // A short operation is marked in its line, and wrong answers stand on top.
         let others = self.flags.iter().filter(|flag| flagged(flag, SHORT).is_none() && *flag != WRONG_ANSWERS);
-        lines.extend(others.map(|flag| match self.remarks.get(flag) {
+        let flag_line = |flag: &String| match self.remarks.get(flag) {
             Some(why) => format!("flag: {flag} ({why})"),
             None => format!("flag: {flag}"),
-        }));
+        };
+        lines.extend(others.map(flag_line).map(folded(2)));
         lines.extend(self.histogram.iter().map(|histogram| format!("\n{}", histogram.trim_end())));
         lines.join("\n") + "\n"
     }
@@ -324,7 +328,7 @@ impl BenchReport {
     }
 
     /// The kinds apart, with their notes.
-    fn types(&self) -> Vec<String> {
+    fn types(&self, width: usize) -> Vec<String> {
         if self.declared.is_empty() {
             return Vec::new();
         }
@@ -332,7 +336,7 @@ impl BenchReport {
         table.load_preset(TABLE_STYLE).set_header(kinds::COLUMNS.into_iter().chain([kinds::LIMIT_COLUMN]));
         table.add_rows(kinds::rows(&self.declared, &analysis::kinds(&[&self.metrics])));
         table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-        let table = table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n");
+        let table = fitted(table, width).join("\n");
         let efficiency =
             self.metrics.get("nopm_per_warehouse").filter(|_| self.paced).map(|rate| tpcc::efficiency(*rate));
         [String::new(), table]
@@ -340,6 +344,7 @@ impl BenchReport {
             .chain(efficiency)
             .chain(tpcc::skipped_deliveries(|name| self.metrics.get(name).copied()))
             .chain(self.notes.iter().map(|note| format!("{note}.")))
+            .map(|line| if line.contains('\n') { line } else { folded(&line, 0, width) })
             .collect()
     }
 
@@ -358,25 +363,62 @@ impl BenchReport {
         partial.chain(wrong).chain([dbt2::table(&figures, arithmetic)]).chain(note).collect()
     }
 
-    fn times(&self) -> String {
-        let mut table = Table::new();
-        table.load_preset(TABLE_STYLE);
+    /// A row for each kind of time; on a narrow terminal a column.
+    fn times(&self, width: usize) -> String {
         let names = self.response.percentiles.iter().map(|(percent, _)| format!("p{percent}"));
         let header = ["ms", "min", "mean"].map(str::to_owned).into_iter().chain(names).chain(["max".to_owned()]);
-        table.set_header(header);
-        let closed = self.rate.is_none();
-        let name = if closed { "response = service (closed loop: hides queueing)" } else { "response (from due)" };
-        table.add_row(times_row(name, &self.response, self.unanswered_ms));
-        if !closed {
-            table.add_row(times_row("service (from sent)", &self.service, None));
-        }
-        table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-        table.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+        let mut rows = vec![header.collect(), times_row("response", &self.response, self.unanswered_ms)];
+        let what = match self.rate {
+            None => "In this closed loop response time is service time, which hides queueing.",
+            Some(_) => {
+                rows.push(times_row("service", &self.service, None));
+                "Response time is from due, service time from sent."
+            }
+        };
+        let lines = table_of(&rows);
+        let is_too_wide = lines.iter().any(|line| line.chars().count() > width);
+        let lines = if is_too_wide { table_of(&transposed(&rows)) } else { lines };
+        format!("{}\n{}", lines.join("\n"), folded(what, 0, width))
     }
 }
 
+/// Its first row is the header, and all columns but the first hold numbers.
+fn table_of(rows: &[Vec<String>]) -> Vec<String> {
+    let mut table = Table::new();
+    table.load_preset(TABLE_STYLE).set_header(&rows[0]).add_rows(&rows[1..]);
+    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn transposed(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+    (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].clone()).collect()).collect()
+}
+
+/// A table whose cells are broken at spaces where it is wider than this.
+fn fitted(mut table: Table, width: usize) -> Vec<String> {
+    if table.lines().any(|line| line.trim_end().chars().count() > width) {
+        table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.try_into().unwrap_or(u16::MAX));
+    }
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+/// Where the text of a [`row`] begins.
+const NAME_WIDTH: usize = 15;
+
 fn row(name: &str, text: &str) -> String {
-    format!("{name:<15} {text}")
+    format!("{name:<NAME_WIDTH$} {text}")
+}
+
+/// Broken at spaces, its further lines so many columns in.
+fn folded(line: &str, by: usize, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    // Blanks behind the name of a row are no place to break.
+    let (name, text) = line.split_at(line.char_indices().nth(by).map_or(0, |(at, _)| at));
+    let (name, text) = if name.ends_with(' ') { (name, text) } else { ("", line) };
+    let lines = report::wrapped(text, width - by);
+    format!("{name}{}", lines.join(&format!("\n{}", " ".repeat(by))))
 }
 
 /// Where arrivals were never run, what is no less than they had waited is a lower bound, and so is the mean.

@@ -53,7 +53,8 @@ pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {
 }
 
 fn title(names: &[&str]) -> Vec<String> {
-    vec![format!("{} ({})", names.join(" beside "), Caveat::Unpaired.as_str()), UNPAIRED.to_owned(), String::new()]
+    let title = format!("{} ({})", names.join(" beside "), Caveat::Unpaired.as_str());
+    [title].into_iter().chain(crate::wrapped(UNPAIRED, 80)).chain([String::new()]).collect()
 }
 
 /// A row for each contender at each point of either run.

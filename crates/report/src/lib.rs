@@ -33,6 +33,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, anyhow, bail};
 pub use page::unpacked;
 pub use record::metric::unit;
+pub use render::text::wrapped;
 pub use sections::gate;
 pub use sections::profile::flame_graphs;
 use sections::{scaling, settings_and_plans};

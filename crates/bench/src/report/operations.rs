@@ -3,14 +3,14 @@
 use comfy_table::{CellAlignment, Table};
 use load::{OperationTally, ProgramTally};
 
-use super::{TABLE_STYLE, grouped};
+use super::{TABLE_STYLE, fitted, grouped};
 
 const COLUMNS: [&str; 7] = ["operation", "count", "statements", "connections", "seconds", "client CPU s", "note"];
 /// Columns from the first to the last that hold numbers.
 const NUMBERS: std::ops::Range<usize> = 1..6;
 
 /// A table, and the sums below it.
-pub fn lines(programs: &[ProgramTally]) -> Vec<String> {
+pub fn lines(programs: &[ProgramTally], width: usize) -> Vec<String> {
     let mut table = Table::new();
     table.load_preset(TABLE_STYLE).set_header(COLUMNS);
     for program in programs {
@@ -24,7 +24,7 @@ pub fn lines(programs: &[ProgramTally]) -> Vec<String> {
         let column = table.column_mut(column).expect("the table has these columns");
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    let mut lines = fitted(table, width);
     let operations = programs.iter().flat_map(|program| &program.operations);
     let timed: Vec<&OperationTally> = operations.filter(|operation| operation.refused.is_none()).collect();
     let timed_ns = timed.iter().map(|operation| operation.wall_ns).sum();
@@ -94,7 +94,7 @@ mod tests {
             },
         ];
         let programs = [ProgramTally { name: "select", wall_ns: 2_000_000_000, operations }];
-        let text = lines(&programs).join("\n");
+        let text = lines(&programs, 120).join("\n");
         let words = |line: usize| text.lines().nth(line).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(words(2), "select 2.000000 estimated");
         assert_eq!(words(3), "insert 1,200 1,200 0 1.500000 0.250000");

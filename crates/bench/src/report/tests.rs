@@ -57,21 +57,42 @@ retries         12 in 11 transactions, 0.250 s behind their first tries
 unknown         1 of the failed: the answer to their commit was lost
 reconnects      4
 errors by code  1213: 10, lost: 4
-skipped         7 of 4,330 arrivals (0.2 %): 4 found the queue full, 3 still waited at the end
+skipped         7 of 4,330 arrivals (0.2 %): 4 found the queue full, 3 still
+                waited at the end
 client CPU      7.5 us per query
 
- ms                      min    mean     p50   p99.9     max
-─────────────────────────────────────────────────────────────
- response (from due)   0.620   5.020   4.100   1,235   388.7
- service (from sent)   0.310   2.510   2.050   617.2   194.4
+ ms           min    mean     p50   p99.9     max
+──────────────────────────────────────────────────
+ response   0.620   5.020   4.100   1,235   388.7
+ service    0.310   2.510   2.050   617.2   194.4
+Response time is from due, service time from sent.
 ";
-    assert_eq!(run().text(), expected);
+    assert_eq!(run().text(80), expected);
+}
+
+#[test]
+fn every_text_fits_terminals_of_every_width() {
+    let many =
+        Times { percentiles: [50.0, 90.0, 95.0, 99.0, 99.9].map(|one| (one, 1_234.5)).to_vec(), ..run().response };
+    let long = "1000 rows asked for, sbtest1 has ids to 1000; foreign keys: none asked for, none there";
+    for (rate, width) in [60, 80, 120].into_iter().flat_map(|width| [(None, width), (Some(5.0), width)]) {
+        let (response, service) = (many.clone(), many.clone());
+        let report = BenchReport { rate, response, service, tables: Some(long.into()), ..run() };
+        let text = report.text(width);
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        assert!(
+            text.contains("p99.9") && text.split_whitespace().collect::<Vec<_>>().join(" ").contains(long),
+            "{text}"
+        );
+    }
 }
 
 #[test]
 fn a_run_cut_short_says_so_before_any_number() {
     let cut = BenchReport { partial: Some("interrupted after 3.2 s of 10 s".into()), ..run() };
-    assert!(cut.text().lines().nth(2).unwrap().starts_with("PARTIAL: interrupted after 3.2 s of 10 s"));
+    assert!(cut.text(80).lines().nth(2).unwrap().starts_with("PARTIAL: interrupted after 3.2 s of 10 s"));
     assert_eq!((cut.json()["partial"].clone(), run().json()["partial"].clone()), (json!(true), json!(false)));
 }
 
@@ -80,7 +101,7 @@ fn wrong_answers_stand_above_the_figures_of_every_layout() {
     let why = "point-select: 7 rows expected in 7 answers, 0 seen";
     let run = BenchReport { wrong: Some(why.into()), flags: vec![WRONG_ANSWERS.into()], ..run() };
     let expected = format!("WRONG ANSWERS: {why}; the figures are no result of this workload");
-    let text = run.text();
+    let text = run.text(120);
     assert!(text.lines().nth(2) == Some(&expected) && text.matches("wrong").count() == 0, "{text}");
     let dbt2 = run.dbt2(dbt2::Arithmetic::Once, 0.0);
     assert!(dbt2.starts_with(&expected), "{dbt2}");
@@ -89,8 +110,9 @@ fn wrong_answers_stand_above_the_figures_of_every_layout() {
 
 #[test]
 fn a_closed_loop_says_that_it_hides_queueing() {
-    let text = BenchReport { rate: None, ..run() }.text();
-    assert!(text.contains("closed loop: hides queueing") && !text.contains("from sent"), "{text}");
+    let text = BenchReport { rate: None, ..run() }.text(80);
+    let hides = "In this closed loop response time is service time, which hides queueing.";
+    assert!(text.contains(hides) && !text.contains("from sent"), "{text}");
 }
 
 #[test]

@@ -21,6 +21,8 @@ const LABEL_LETTERS: usize = 23;
 /// Between a label and its bar.
 const LABEL_GAP: f64 = 10.0;
 const ROW: f64 = 28.0;
+/// Length of the arrow of an interval that is cut.
+const ARROW: f64 = 9.0;
 /// Room of the axis below.
 const AXIS: f64 = 48.0;
 /// Labels on an axis that do not crowd each other.
@@ -281,9 +283,17 @@ fn band(svg: &mut String, dots: &[Dot], x: &Map, y: &Map) {
         return;
     }
     let _ = writeln!(svg, "<polygon class=\"band\" points=\"{}\"/>", points.join(" "));
-    for (dot, _, high) in bounded().filter(|(_, _, high)| *high > y.high) {
-        let (at, title) = (x.place(dot.x), format!("the interval reaches up to {}", tick_text(high.round())));
-        let _ = writeln!(svg, "<path class=\"cut\" d=\"M{at} {TOP}l-5 8h10z\"><title>{title}</title></path>");
+    let mut arrow = |dot: &Dot, (tip, length): (f64, f64), title: String| {
+        let at = x.place(dot.x).clamp(LEFT + 6.0, RIGHT - 6.0);
+        let _ = writeln!(svg, "<path class=\"cut\" d=\"M{at} {tip}l-6 {length}h12z\"><title>{title}</title></path>");
+    };
+    for (dot, low, high) in bounded() {
+        if high > y.high {
+            arrow(dot, (TOP, ARROW), format!("the interval reaches up to {}", tick_text(high.round())));
+        }
+        if low < y.low {
+            arrow(dot, (BOTTOM, -ARROW), format!("the interval reaches down to {}", tick_text(low)));
+        }
     }
 }
 
@@ -367,12 +377,16 @@ fn bar(svg: &mut String, bar: &Bar, y: f64, x: &Map) {
 /// With an arrow at an end that is cut.
 fn interval(svg: &mut String, class: &str, bounds: Option<(f64, f64)>, y: f64, x: &Map) {
     let Some((low, high)) = bounds else { return };
-    line(svg, class, (x.cut(low), y), (x.cut(high), y));
-    if low < x.low {
-        let _ = writeln!(svg, "<path class=\"cut\" d=\"M{} {y}l8 -5v10z\"/>", x.start);
+    let (is_cut_low, is_cut_high) = (low < x.low, high > x.high);
+    // A line up to the tip would cover the arrow.
+    let from = x.cut(low) + if is_cut_low { ARROW } else { 0.0 };
+    let to = x.cut(high) - if is_cut_high { ARROW } else { 0.0 };
+    line(svg, class, (tidy(from), y), (tidy(to), y));
+    if is_cut_low {
+        let _ = writeln!(svg, "<path class=\"cut\" d=\"M{} {y}l{ARROW} -6v12z\"/>", x.start);
     }
-    if high > x.high {
-        let _ = writeln!(svg, "<path class=\"cut\" d=\"M{} {y}l-8 -5v10z\"/>", x.end);
+    if is_cut_high {
+        let _ = writeln!(svg, "<path class=\"cut\" d=\"M{} {y}l-{ARROW} -6v12z\"/>", x.end);
     }
 }
 
@@ -414,6 +428,39 @@ mod tests {
 
     fn axis(scale: Scale) -> Axis {
         Axis { title: String::new(), scale, ticks: Vec::new() }
+    }
+
+    /// Of a path that begins with `M`: where its tip is.
+    fn tips(svg: &str) -> Vec<(f64, f64)> {
+        let of_path = |path: &str| {
+            let (x, y) = path.split_once('l')?.0.split_once([' ', ','])?;
+            Some((x.parse().ok()?, y.parse().ok()?))
+        };
+        svg.split("class=\"cut\" d=\"M").skip(1).filter_map(of_path).collect()
+    }
+
+    #[test]
+    fn the_arrow_of_a_cut_interval_is_inside_the_drawing_and_no_line_covers_it() {
+        let bar = Bar {
+            label: "1 client".into(),
+            tone: crate::document::Tone::Open,
+            strong: false,
+            span: None,
+            estimate: Some(1.0),
+            thick: Some((0.001, 900.0)),
+            thin: None,
+            numbers: "1.0x".into(),
+            title: String::new(),
+        };
+        let drawn = rows(&Rows { x: axis(Scale::Ratio), bars: vec![bar], margin: None });
+        let [(left, _), (right, _)] = tips(&drawn)[..] else { panic!("{drawn}") };
+        let thick = drawn.lines().find(|line| line.contains("class=\"thick\"")).unwrap();
+        let end = |name: &str| {
+            let from = thick.split(&format!("{name}=\"")).nth(1).unwrap();
+            from.split('"').next().unwrap().parse::<f64>().unwrap()
+        };
+        assert!(left >= 0.0 && right <= WIDTH, "{drawn}");
+        assert_eq!((end("x1"), end("x2")), (left + ARROW, right - ARROW), "{drawn}");
     }
 
     #[test]

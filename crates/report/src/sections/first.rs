@@ -392,13 +392,12 @@ fn how(evidence: &Evidence) -> String {
     let so_far = if evidence.run.ended_by.is_none() { " so far (the run is not finished)" } else { "" };
     let set = evidence.plan.set_flags().map_or(String::new(), |set| format!(", with {set}"));
     format!(
-        "{place}{}{so_far}, {trial}, {} in trials; {}, {}; {}; plan {}{set}.",
+        "{place}{}{so_far}, {trial}, {} in trials; {}, {}; {}{set}.",
         count(tally.blocks_finished, "block"),
         duration(tally.minutes),
         host.cpu_model,
         count(host.cores as usize, "core"),
         evidence.run.started_at.get(..10).unwrap_or(&evidence.run.started_at),
-        wording::short_hash(&evidence.plan)
     )
 }
 

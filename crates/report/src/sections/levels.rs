@@ -395,9 +395,8 @@ fn forest(evidence: &Evidence, duel: &HeadToHead) -> Option<Chart> {
         title: "Ratio at each level".to_owned(),
         legend: Vec::new(),
         caption: Text::plain(format!(
-            "Right of 1 the candidate is better. Thick: interval of rule {}, which holds for all levels together. Thin: t interval of \
-             this row alone. Shaded: differences below the margin of {}.",
-            evidence.plan.method.rule.as_str(),
+            "Right of 1 the candidate is better. Thick: the interval that a verdict is based on, which holds for all levels \
+             together. Thin: the interval of this row alone. Shaded: differences below the margin of {}.",
             wording::percent(evidence.plan.method.margin)
         )),
         alt: "The ratio at each level with its interval; the table below has the figures.".to_owned(),
