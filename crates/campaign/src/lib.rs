@@ -34,6 +34,7 @@ use self::budget::{Budget, Clock, spent_earlier};
 use self::executor::Executor;
 use self::placement::Placement;
 use self::planning::{cannot_plan, expect_open_files, plan_experiment, settle_images, unpack_sources};
+use self::preflight::Preflight;
 use self::probes::{Bench, CauseTests, Headroom, Pilots, Profiles, Recoveries, pilot};
 pub use self::progress::{Progress, Screen, State, times};
 use self::schedule::{Keep, Schedule};
@@ -100,6 +101,9 @@ impl ActiveRun {
     fn start(request: &Request) -> Result<ActiveRun, Error> {
         let file = request.file.as_deref().expect("FILE is asked for unless a run goes on");
         let (experiment, plan) = planned(request, file, None)?;
+        if host::is_locked() {
+            Preflight::of(&experiment).before_a_wait(experiment.contenders.len(), &request.progress)?;
+        }
         let mut run = ActiveRun::of(&request.known, experiment, plan, &request.runs, file, None)?;
         if request.overrides.line.is_some() {
             // No file of the user's has these contenders.

@@ -37,6 +37,15 @@ impl Preflight {
         found
     }
 
+    /// What would be refused after a wait for the host; fails where nothing would be left to measure.
+    pub fn before_a_wait(self, contenders: usize, warn: &dyn Fn(&str)) -> Result<()> {
+        if self.host.is_some() || self.refused.len() == contenders {
+            return self.expect_nothing_refused();
+        }
+        self.refused.iter().for_each(|(name, error)| warn(&format!("warning: contender `{name}`: {error:#}")));
+        Ok(())
+    }
+
     /// Fails where `dbduel run` would.
     pub fn expect_nothing_refused(self) -> Result<()> {
         let of_host = self.host.map(|error| format!("\n{error:#}"));

@@ -49,7 +49,7 @@ pub(crate) const UNFINISHED: &str = ".unfinished";
 pub struct RunDir {
     path: PathBuf,
     /// Held by the one process that may write to the run; a reader has none.
-    _writer: Option<Arc<File>>,
+    writer: Option<Arc<File>>,
 }
 
 /// The trials of a run as they were found. Those that may be judged and the probes are asked for apart, so that no
@@ -100,7 +100,7 @@ impl RunDir {
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
                     sync_folder(runs)?;
-                    return RunDir { path, _writer: None }.held();
+                    return RunDir { path, writer: None }.held();
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
                 Err(error) => {
@@ -126,7 +126,7 @@ impl RunDir {
         }
         file.set_len(0)?;
         writeln!(&file, "{}", std::process::id())?;
-        Ok(RunDir { _writer: Some(Arc::new(file)), ..self })
+        Ok(RunDir { writer: Some(Arc::new(file)), ..self })
     }
 
     fn in_use(&self) -> String {
@@ -153,7 +153,7 @@ impl RunDir {
                 },
             )?,
         };
-        let run = RunDir { path, _writer: None };
+        let run = RunDir { path, writer: None };
         check_version(&run.path.join(PLAN), PLAN_FORMAT_VERSION)?;
         if run.path.join(RUN).is_file() {
             check_version(&run.path.join(RUN), FORMAT_VERSION)?;
@@ -168,11 +168,20 @@ impl RunDir {
         }
         let mut found = stamped(runs)?;
         found.sort_by(|one, other| other.cmp(one));
-        Ok(found.into_iter().map(|(.., path)| RunDir { path, _writer: None }).collect())
+        Ok(found.into_iter().map(|(.., path)| RunDir { path, writer: None }).collect())
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Removes a run that this process began and in which nothing was measured.
+    pub fn remove_empty(&self) -> Result<bool> {
+        if self.writer.is_none() || !self.trials()?.all().is_empty() {
+            return Ok(false);
+        }
+        fs::remove_dir_all(&self.path).with_context(|| format!("cannot remove `{}`", self.path.display()))?;
+        Ok(true)
     }
 
     /// The folder's own name, by which `dbduel report` finds it again.
@@ -438,8 +447,11 @@ fn slug(name: &str) -> String {
 }
 
 /// The run that started last, going by the time in the folders' names.
+/// The newest that measured something; the newest of all where none has.
 fn newest(runs: &Path) -> Result<PathBuf> {
-    let last = stamped(runs)?.into_iter().max();
+    let has_trials = |path: &Path| fs::metadata(path.join(TRIALS)).is_ok_and(|trials| trials.len() > 0);
+    let last =
+        stamped(runs)?.into_iter().max_by_key(|(stamp, name, path)| (has_trials(path), stamp.clone(), name.clone()));
     last.map(|(.., path)| path).ok_or_else(|| anyhow!("there is no stored run under `{}` yet; --runs names another folder\n  next: `dbduel run quickstart` makes one in two minutes", runs.display()))
 }
 
@@ -727,6 +739,9 @@ mod tests {
         }
         assert_eq!(RunDir::open(runs.path(), "last").unwrap().name(), "a-b-20310601T000000Z");
         assert_eq!(RunDir::open(runs.path(), "z-20310504T101500Z").unwrap().name(), "z-20310504T101500Z");
+        // A run that measured something goes before a later one that did not.
+        fs::write(runs.path().join("m-20310505T000000Z").join(TRIALS), "{}\n").unwrap();
+        assert_eq!(RunDir::open(runs.path(), "last").unwrap().name(), "m-20310505T000000Z");
         let message = RunDir::open(runs.path(), "nope").unwrap_err().to_string();
         assert!(message.contains("`nope`"), "{message}");
     }

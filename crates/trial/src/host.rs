@@ -108,7 +108,17 @@ const FILES_BESIDE_CLIENTS: u64 = 200;
 
 /// Waits for its turn; `print` gets the process that is waited for.
 pub fn lock(name: &str, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<HostLock> {
-    lock_at(&std::env::temp_dir().join("dbduel-measuring.lock"), name, interrupted, print)
+    lock_at(&lock_path(), name, interrupted, print)
+}
+
+/// Where the lock for measuring lies.
+fn lock_path() -> std::path::PathBuf {
+    std::env::temp_dir().join("dbduel-measuring.lock")
+}
+
+/// Whether another measurement goes on, so that [`lock`] would wait.
+pub fn is_locked() -> bool {
+    open_existing(&lock_path()).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 fn lock_at(path: &Path, name: &str, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<HostLock> {

@@ -79,6 +79,10 @@ fn finish(args: &RunArgs, run_dir: &RunDir, ended: Result<Ended>) -> Result<u8, 
 
 /// A run that was interrupted before its first trial only prints how to resume it.
 fn interrupted_end(args: &RunArgs, run_dir: &RunDir) -> Result<u8, Failure> {
+    if args.resume.is_none() && run_dir.remove_empty()? {
+        note("interrupted before anything was measured; nothing is kept\n  next: start the run again");
+        return Ok(exit::INTERRUPTED);
+    }
     let measured = run_dir.trials()?.measured().len();
     if measured > 0 {
         report_run(args, run_dir)?;

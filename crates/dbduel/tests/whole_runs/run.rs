@@ -375,12 +375,41 @@ fn an_interruption_reaches_a_load_and_a_wait_for_another_dbduel() {
         let output = running.end();
         let stderr = text(&output.stderr);
         assert_eq!(output.status.code(), Some(130), "{stderr}");
-        assert!(stderr.contains("interrupted, before the first trial was over\n  next: go on"), "{stderr}");
+        assert!(
+            stderr.contains("interrupted before anything was measured; nothing is kept\n  next: start"),
+            "{stderr}"
+        );
         assert_eq!(text(&output.stdout), "");
     }
-    let (_, stderr) = place.expect(4, &["report", "last", "--runs", "others"]);
-    assert!(stderr.contains("has not begun to measure\n  next: go on with `dbduel run --resume others/"), "{stderr}");
+    for runs in ["runs", "others"] {
+        let left = fs::read_dir(place.path().join(runs)).unwrap().count();
+        assert_eq!(left, 0, "a folder without a trial is left in {runs}");
+    }
     place.assert_nothing_is_left();
+}
+
+/// The other measurement goes on as long as the lock is held.
+#[test]
+fn a_run_looks_at_its_targets_before_it_waits_for_another_measurement() {
+    let place = Place::new();
+    let lock = place.path().join("tmp/dbduel-measuring.lock");
+    let held = fs::File::create(&lock).unwrap();
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o666)).unwrap();
+    held.lock().unwrap();
+    let target = |name: &str, port: u16| format!("name = \"{name}\", target = \"mysql://app@127.0.0.1:{port}/x\"");
+    let file = |one: &str, two: &str| {
+        format!("contender = [{{ {one} }}, {{ {two} }}]\nworkload = {{ name = \"oltp_point_select\", rows = 100 }}\n")
+    };
+    place.write("none.toml", &file(&target("one", 1), &target("two", 2)));
+    let (_, stderr) = place.expect(4, &["run", "none.toml"]);
+    assert!(stderr.contains("nothing listens at 127.0.0.1:1") && !stderr.contains("waiting for"), "{stderr}");
+    assert!(place.run().is_none(), "a folder was made");
+    place.write("one.toml", &file(r#"engine = "sqlite""#, &target("two", 1)));
+    let mut running = place.start(&["run", "one.toml"]);
+    running.wait_for_output("contender `two`: cannot reach mysql://app@127.0.0.1:1/x");
+    running.wait_for_output("waiting for ");
+    running.signal(libc::SIGINT);
+    assert_eq!(running.end().status.code(), Some(130));
 }
 
 #[test]
