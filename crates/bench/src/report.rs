@@ -7,7 +7,7 @@ mod operations;
 
 use std::collections::BTreeMap;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
 use load::ProgramTally;
 use serde_json::{Value, json};
 
@@ -394,10 +394,24 @@ fn transposed(rows: &[Vec<String>]) -> Vec<Vec<String>> {
     (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].clone()).collect()).collect()
 }
 
+/// The library's blanks left and right of a cell.
+const CELL_PADDING: u16 = 2;
+
 /// A table whose cells are broken at spaces where it is wider than this.
 fn fitted(mut table: Table, width: usize) -> Vec<String> {
     if table.lines().any(|line| line.trim_end().chars().count() > width) {
         table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width.try_into().unwrap_or(u16::MAX));
+        // No word is broken: a name is one.
+        for place in 0..table.column_count() {
+            let cells = table.header().into_iter().chain(table.row_iter());
+            let words = cells.filter_map(|row| row.cell_iter().nth(place)).map(Cell::content);
+            let longest =
+                words.flat_map(|text| text.split(' ').map(|word| word.chars().count()).collect::<Vec<_>>()).max();
+            let least = longest.unwrap_or(0) as u16 + CELL_PADDING;
+            if let Some(column) = table.column_mut(place) {
+                column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+            }
+        }
     }
     table.lines().map(|line| line.trim_end().to_owned()).collect()
 }

@@ -1,11 +1,13 @@
 //! One pass over operations, as `dbduel bench` prints it: programs and their operations as they ran.
 
-use comfy_table::{CellAlignment, Table};
+use comfy_table::{CellAlignment, ColumnConstraint, Table};
 use load::{OperationTally, ProgramTally};
 
-use super::{TABLE_STYLE, fitted, grouped};
+use super::{TABLE_STYLE, grouped};
 
 const COLUMNS: [&str; 7] = ["operation", "count", "statements", "connections", "seconds", "client CPU s", "note"];
+/// Statements and connections, which --json has too.
+const ONLY_WHERE_WIDE: [usize; 2] = [2, 3];
 /// Columns from the first to the last that hold numbers.
 const NUMBERS: std::ops::Range<usize> = 1..6;
 
@@ -24,7 +26,14 @@ pub fn lines(programs: &[ProgramTally], width: usize) -> Vec<String> {
         let column = table.column_mut(column).expect("the table has these columns");
         column.set_cell_alignment(CellAlignment::Right);
     }
-    let mut lines = fitted(table, width);
+    let is_wide = table.lines().any(|line| line.trim_end().chars().count() > width);
+    if is_wide {
+        for column in ONLY_WHERE_WIDE {
+            let column = table.column_mut(column).expect("the table has these columns");
+            column.set_constraint(ColumnConstraint::Hidden);
+        }
+    }
+    let mut lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     let operations = programs.iter().flat_map(|program| &program.operations);
     let timed: Vec<&OperationTally> = operations.filter(|operation| operation.refused.is_none()).collect();
     let timed_ns = timed.iter().map(|operation| operation.wall_ns).sum();
