@@ -10,59 +10,24 @@
 //! | `exact` | that the order in a block was a fair coin | 8, 10, … and the last block |
 //! | `t` | that log ratios are nearly normal | 4, 6, … and the last block |
 
+mod evidence;
 mod exact;
 mod student;
 
 use crate::describe::{Interval, hodges_lehmann, mean, sd, t_interval};
 use crate::power::sign_flip_p;
+use evidence::{Evidence, whole_range};
+pub use evidence::{FIRST_LOOK, Rule, RuleKind, Verdict};
 
-/// No verdict before this many blocks: eight fair coins are the least evidence that allows one. Only
-/// rule `t`, which assumes more, gives a verdict earlier.
-pub const FIRST_LOOK: usize = 8;
-
-const FIRST_LOOK_OF_T: usize = 4;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RuleKind {
-    Exact,
-    T,
-}
-
-impl RuleKind {
-    /// As experiment files call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            RuleKind::Exact => "exact",
-            RuleKind::T => "t",
-        }
+impl Rule {
+    /// The first look at which a verdict is possible at all: even when every sign is the same, that
+    /// must be rare enough. `None` when the plan is too short.
+    pub fn earliest_verdict(&self) -> Option<usize> {
+        self.looks().into_iter().find(|blocks| match self.kind {
+            RuleKind::Exact => exact::verdict_is_possible(self, *blocks),
+            RuleKind::T => true,
+        })
     }
-
-    /// Blocks below which there is no verdict.
-    pub fn first_look(self) -> usize {
-        if self == RuleKind::T { FIRST_LOOK_OF_T } else { FIRST_LOOK }
-    }
-}
-
-/// What was fixed before the first block.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
-    pub kind: RuleKind,
-    /// Blocks at most.
-    pub blocks_max: usize,
-    /// Two-sided rate of false verdicts over all looks together.
-    pub alpha: f64,
-    /// Log ratio below which a difference does not matter: `ln 1.01` for 1 %.
-    pub margin: f64,
-    /// Seed of the sign vectors of `exact`.
-    pub seed: u64,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Faster,
-    Slower,
-    NoDifference,
-    Inconclusive,
 }
 
 /// Where an interval comes from.
@@ -93,56 +58,6 @@ pub struct Judgement {
     pub mde: Option<f64>,
     /// Fixed-size sign-flip p value, for audit.
     pub sign_flip_p: Option<f64>,
-}
-
-impl Rule {
-    /// Numbers of blocks at which the rule is applied, the last block among them.
-    pub fn looks(&self) -> Vec<usize> {
-        let mut looks: Vec<usize> = (self.kind.first_look()..=self.blocks_max).step_by(2).collect();
-        if self.blocks_max >= self.kind.first_look() && looks.last() != Some(&self.blocks_max) {
-            looks.push(self.blocks_max);
-        }
-        looks
-    }
-
-    /// The first look at which a verdict is possible at all: even when every sign is the same, that
-    /// must be rare enough. `None` when the plan is too short.
-    pub fn earliest_verdict(&self) -> Option<usize> {
-        self.looks().into_iter().find(|blocks| match self.kind {
-            RuleKind::Exact => exact::verdict_is_possible(self, *blocks),
-            RuleKind::T => true,
-        })
-    }
-
-    /// `ended` grants one extra look: the clock decided on it, not the data.
-    fn looks_taken(&self, blocks: usize, ended: bool) -> Vec<usize> {
-        let mut looks: Vec<usize> = self.looks().into_iter().filter(|look| *look <= blocks).collect();
-        if ended && blocks >= self.kind.first_look() && looks.last() != Some(&blocks) {
-            looks.push(blocks);
-        }
-        looks
-    }
-
-    fn verdict_of(&self, interval: Interval) -> Verdict {
-        match interval {
-            Interval { low, high } if -self.margin < low && high < self.margin => Verdict::NoDifference,
-            Interval { low, .. } if low > 0.0 => Verdict::Faster,
-            Interval { high, .. } if high < 0.0 => Verdict::Slower,
-            _ => Verdict::Inconclusive,
-        }
-    }
-}
-
-/// What differs between kinds of rules.
-trait Evidence {
-    /// The hull of all log ratios that none of these looks rejects; `None` where no look can reject.
-    fn interval(&self, log_ratios: &[f64], looks: &[usize]) -> Option<Interval>;
-
-    /// Has any of these looks rejected this log ratio?
-    fn rejects(&self, log_ratios: &[f64], log_ratio: f64, looks: &[usize]) -> bool;
-
-    /// The smallest difference, as a fraction, that a run of this spread would have noticed.
-    fn mde(&self, sd: f64, blocks: usize) -> Option<f64>;
 }
 
 /// A rule that is ready to judge any number of series.
@@ -219,13 +134,6 @@ impl Judge {
         let looks = self.rule.looks_taken(log_ratios.len(), ended);
         if looks.is_empty() { None } else { self.evidence.interval(log_ratios, &looks) }
     }
-}
-
-/// When no single log ratio fits the data, the result is the widest that they allow.
-fn whole_range(log_ratios: &[f64]) -> Interval {
-    let low = log_ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = log_ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Interval { low, high }
 }
 
 #[cfg(test)]

@@ -8,18 +8,17 @@
 //! All numbers follow from the seed, whatever the number of threads.
 
 mod broken;
+mod design;
 mod noise;
 mod targets;
 mod troubles;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+pub use design::{ALPHA, BLOCKS_MAX, MARGIN, Order};
+use design::{RUNS_PER_JUDGE, host, in_parallel, log_ratios, log_throughputs};
+use noise::{MEASURED_S, OVERHEAD_S};
+pub use targets::{Cell, Scenario};
 
 use crate::describe::sd;
-use crate::random::Normals;
 use crate::rule::{Judge, Rule, RuleKind, Verdict};
 
 pub use broken::{BROKEN_DESIGNS, BrokenDesign, broken_alarms};
@@ -27,84 +26,8 @@ pub use noise::{NOISES, Noise};
 pub use targets::{Allowed, Check, checks};
 pub use troubles::{TROUBLES, Trouble, Troubled, simulate_trouble};
 
-use noise::Host;
-
-/// What a trial of the simulation takes, in seconds: start and warm-up, then the measured interval.
-const OVERHEAD_S: f64 = 25.0;
-const MEASURED_S: usize = 60;
-/// The idle gap before a trial is drawn from this share of it.
-const GAP_SHARE: f64 = 0.2;
-
-pub const BLOCKS_MAX: usize = 20;
-pub const ALPHA: f64 = 0.05;
-pub const MARGIN: f64 = 0.01;
-
 /// True differences as fractions: the candidate is so much faster.
 pub const TRUTHS: [f64; 5] = [0.0, 0.01, 0.03, 0.05, -0.03];
-
-/// Runs that share a judge, and so the sign vectors of the exact rule, as well as a thread.
-const RUNS_PER_JUDGE: usize = 20;
-
-/// Who goes first in a block, and what stands between trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// By coin, with random gaps: the method.
-    Coin,
-    /// The candidate always first, and no gaps.
-    Fixed,
-}
-
-/// What became of all runs at one true difference.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Cell {
-    /// As a fraction.
-    pub truth: f64,
-    pub runs: usize,
-    pub faster: usize,
-    pub slower: usize,
-    pub no_difference: usize,
-    pub inconclusive: usize,
-    /// Runs whose interval, when they stopped, held the truth.
-    pub covered: usize,
-    /// Blocks of all runs together.
-    pub blocks: usize,
-}
-
-impl Cell {
-    /// Runs called faster or slower.
-    pub fn named(&self) -> usize {
-        self.faster + self.slower
-    }
-
-    /// Runs that named the wrong side; where nothing differs, that is any side.
-    pub fn wrong(&self) -> usize {
-        match self.truth {
-            truth if truth > 0.0 => self.slower,
-            truth if truth < 0.0 => self.faster,
-            _ => self.named(),
-        }
-    }
-
-    fn add(&mut self, other: &Cell) {
-        self.runs += other.runs;
-        self.faster += other.faster;
-        self.slower += other.slower;
-        self.no_difference += other.no_difference;
-        self.inconclusive += other.inconclusive;
-        self.covered += other.covered;
-        self.blocks += other.blocks;
-    }
-}
-
-/// One kind of noise under one rule.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Scenario {
-    pub rule: RuleKind,
-    pub noise: &'static Noise,
-    /// Standard deviation of the log ratio between blocks, averaged over runs as a variance.
-    pub sd: f64,
-    pub cells: Vec<Cell>,
-}
 
 /// Runs the method on one kind of noise, at each of the true differences.
 pub fn simulate(
@@ -175,62 +98,6 @@ fn one_run(judge: &Judge, log_ratios: &[f64], truth: f64) -> Cell {
         return cell;
     }
     unreachable!("every rule can speak at the last of {BLOCKS_MAX} blocks")
-}
-
-/// One run's host; each has random numbers of its own.
-fn host(noise: &'static Noise, seed: u64, run: usize) -> Host<'static> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    random.set_stream(run as u64);
-    Host::new(noise, Normals::new(random))
-}
-
-/// Log ratios of two equal servers, block by block.
-fn log_ratios(host: &mut Host, order: Order) -> Vec<f64> {
-    (0..BLOCKS_MAX).map(|block| log_ratio(host, block, order)).collect()
-}
-
-fn log_ratio(host: &mut Host, block: usize, order: Order) -> f64 {
-    let [baseline, candidate] = log_throughputs(host, block, order);
-    candidate - baseline
-}
-
-/// Of baseline and candidate.
-fn log_throughputs(host: &mut Host, block: usize, order: Order) -> [f64; 2] {
-    let mut trial = || {
-        if order == Order::Coin {
-            let gap_s = GAP_SHARE * (OVERHEAD_S + MEASURED_S as f64) * host.normals.uniform();
-            host.idle(gap_s);
-        }
-        host.idle(OVERHEAD_S);
-        let seconds = host.trial(block, MEASURED_S);
-        (seconds.iter().sum::<f64>() / seconds.len() as f64).ln()
-    };
-    let (first, second) = (trial(), trial());
-    let candidate_first = order == Order::Fixed || host.normals.coin();
-    if candidate_first { [second, first] } else { [first, second] }
-}
-
-/// Does all the work, in whatever order; results come in the order of their numbers.
-fn in_parallel<T: Send>(count: usize, threads: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::with_capacity(count));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, count.max(1)) {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= count {
-                        return;
-                    }
-                    let result = work(number);
-                    done.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((number, result));
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    done.sort_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
 }
 
 #[cfg(test)]

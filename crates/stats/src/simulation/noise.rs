@@ -36,7 +36,7 @@ const SPIKE_EVERY_S: f64 = 900.0;
 const STALL_S: f64 = 4.0;
 const STALL_PERIOD_S: f64 = 25.0;
 /// Two trials without gaps.
-const WAVE_PERIOD_S: f64 = 2.0 * (super::OVERHEAD_S + super::MEASURED_S as f64);
+const WAVE_PERIOD_S: f64 = 2.0 * (OVERHEAD_S + MEASURED_S as f64);
 
 const QUIET: Noise = Noise {
     name: "quiet",
@@ -190,3 +190,8 @@ impl<'a> Host<'a> {
 fn exponential(normals: &mut Normals<ChaCha8Rng>, mean: f64) -> f64 {
     -mean * (1.0 - normals.uniform()).ln()
 }
+
+/// What a trial of the simulation takes, in seconds: start and warm-up, then the measured interval.
+pub(super) const OVERHEAD_S: f64 = 25.0;
+
+pub(super) const MEASURED_S: usize = 60;

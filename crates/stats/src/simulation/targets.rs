@@ -2,7 +2,9 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::{ALPHA, Cell, MARGIN, Scenario, Trouble, Troubled};
+use super::design::{ALPHA, MARGIN};
+use super::noise::Noise;
+use super::troubles::{Trouble, Troubled};
 use crate::rule::RuleKind;
 
 /// A rate that just meets its target passes this often; the rest is bad luck.
@@ -103,6 +105,58 @@ pub fn checks(scenario: &Scenario) -> Vec<Check> {
 fn most_by_luck(runs: usize, target: f64) -> usize {
     let seen = Binomial::new(target, runs as u64).expect("a target is a rate");
     (0..runs).find(|count| seen.cdf(*count as u64) >= PASS_RATE).unwrap_or(runs)
+}
+
+/// What became of all runs at one true difference.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Cell {
+    /// As a fraction.
+    pub truth: f64,
+    pub runs: usize,
+    pub faster: usize,
+    pub slower: usize,
+    pub no_difference: usize,
+    pub inconclusive: usize,
+    /// Runs whose interval, when they stopped, held the truth.
+    pub covered: usize,
+    /// Blocks of all runs together.
+    pub blocks: usize,
+}
+
+impl Cell {
+    /// Runs called faster or slower.
+    pub fn named(&self) -> usize {
+        self.faster + self.slower
+    }
+
+    /// Runs that named the wrong side; where nothing differs, that is any side.
+    pub fn wrong(&self) -> usize {
+        match self.truth {
+            truth if truth > 0.0 => self.slower,
+            truth if truth < 0.0 => self.faster,
+            _ => self.named(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, other: &Cell) {
+        self.runs += other.runs;
+        self.faster += other.faster;
+        self.slower += other.slower;
+        self.no_difference += other.no_difference;
+        self.inconclusive += other.inconclusive;
+        self.covered += other.covered;
+        self.blocks += other.blocks;
+    }
+}
+
+/// One kind of noise under one rule.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    pub rule: RuleKind,
+    pub noise: &'static Noise,
+    /// Standard deviation of the log ratio between blocks, averaged over runs as a variance.
+    pub sd: f64,
+    pub cells: Vec<Cell>,
 }
 
 #[cfg(test)]
