@@ -7,6 +7,7 @@ mod challenge;
 pub mod credentials;
 mod transport;
 
+use credentials::DEFAULT_NAME;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -23,8 +24,6 @@ use self::transport::{agent, cause, is_loopback};
 use crate::background::Stop;
 use crate::image::SMALL_BYTES_MAX;
 
-/// Docker's default registry: its name in references and logins, and the host that answers.
-const DEFAULT_NAME: &str = "docker.io";
 const DEFAULT_HOST: &str = "registry-1.docker.io";
 /// Waits before a request is sent again.
 const WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];

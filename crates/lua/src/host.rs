@@ -13,7 +13,6 @@ use mlua::{
 
 use crate::arguments::{Setting, Values};
 use crate::random::Random;
-use crate::script::Source;
 use crate::session::{Brought, Given, Refusal, Shared, Task, perform_blocking};
 use crate::stop::Stop;
 
@@ -558,4 +557,11 @@ fn add_random(lua: &Lua, host: &Table, held: &Held) -> mlua::Result<()> {
         lua.create_string(drawn)
     };
     host.set("rand_string", lua.create_function(draw)?)
+}
+
+/// A file with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub path: String,
+    pub text: String,
 }

@@ -1,5 +1,6 @@
 //! A script as a workload: what is checked before a run, its clients, and its commands.
 
+pub use crate::host::Source;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -26,13 +27,6 @@ const LOGIN_LIMIT: Duration = Duration::from_secs(10);
 const INTERRUPTION_POLL: Duration = Duration::from_millis(50);
 /// The command that runs events.
 const RUN: &str = "run";
-
-/// A file with its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    pub path: String,
-    pub text: String,
-}
 
 #[derive(Debug, Clone)]
 pub struct LuaScript {

@@ -11,12 +11,12 @@ use driver::{Answer, Cell, Code, Connection, Dialect, Error, Rows, Statement, Va
 use load::{Answers, Attempt, Client, Clock, Fatal, Outcome, Recorder, Rng, StatementTally, Timeline, Turn};
 
 use crate::eval::{DEBUGGED, Debugged, Expr, Scalar, Slot, UNDEFINED, int, is_true};
+use crate::files::Script;
 use crate::pgbench::AsPgbench;
 use crate::pgbench::value_of;
 use crate::program::{AUTOMATIC, CLIENT_ID, DEFAULT_SEED, Op, PARAMETERS_MAX, Program, Protocol, RANDOM_SEED};
 use crate::statement::{Expectation, Gather, Piece, Role, SqlStatement};
 use crate::watch::Watch;
-use crate::workload::Script;
 
 /// Room for the text of a variable; one that outgrows it keeps the larger room.
 const TEXT_BYTES: usize = 512;

@@ -8,6 +8,7 @@ mod client;
 mod eval;
 mod expression;
 mod fault;
+mod files;
 #[doc(hidden)]
 pub mod fuzzing;
 #[cfg(test)]

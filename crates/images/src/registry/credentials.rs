@@ -11,8 +11,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::DEFAULT_NAME;
-
 /// Runs `docker-credential-NAME get` with a text for its standard input, and gives what it printed.
 pub type RunHelper = fn(program: &str, input: &str) -> Result<String>;
 
@@ -144,6 +142,9 @@ fn from_helper(helper: &str, keys: &[String], run: RunHelper) -> Result<Option<L
     }
     Ok(None)
 }
+
+/// Docker's default registry: its name in references and logins, and the host that answers.
+pub(super) const DEFAULT_NAME: &str = "docker.io";
 
 #[cfg(test)]
 mod tests {
