@@ -401,11 +401,11 @@ impl Engine for MysqlFamily {
     }
 
     fn check_settings(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-        check_settings::check(self, site, settings)
+        check_settings::check(self, &|asked| self.arguments(site, asked), site, settings)
     }
 
     fn expect_known(&self, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
-        check_settings::expect_known(self, site, settings)
+        check_settings::expect_known(self, &|asked| self.arguments(site, asked), site, settings)
     }
 
     fn create_database(&self, admin: &mut Admin) -> Result<()> {
@@ -568,6 +568,12 @@ impl MysqlFamily {
             arguments.push("--user=root".into());
         }
         arguments.extend(self.flavour.plumbing(&version_numbers(&installation.version)).into_iter().map(Into::into));
+        arguments
+    }
+
+    fn arguments(&self, site: &Site, settings: &BTreeMap<String, String>) -> Vec<OsString> {
+        let mut arguments = self.common_arguments(site.installation, site.data);
+        arguments.extend(settings.iter().map(|(name, value)| user_argument(name, value)));
         arguments
     }
 

@@ -11,6 +11,7 @@ mod memory;
 mod tunable;
 mod waits;
 
+use check_settings::BY_INITDB;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -132,8 +133,6 @@ static RESERVED: Reserved = Reserved {
     prefixes: &[],
     abbreviates: false,
 };
-/// What initdb decides, once and for all.
-const BY_INITDB: &[&str] = &["data_checksums", "wal_segment_size"];
 /// Settings whose value at load time stays in the files.
 const SHAPING: &[&str] = &["default_statistics_target", "default_table_access_method", "default_toast_compression"];
 /// What a load relaxes; the data at rest are the same, because they are synced when they are kept.

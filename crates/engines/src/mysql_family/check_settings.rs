@@ -4,34 +4,45 @@
 //! an unknown option ends it with an error; later MySQL leaves it out of the list, which shows as well.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 
 use anyhow::{Context, Result, ensure};
 
-use super::{MysqlFamily, plain, user_argument};
-use engine::settings::{Agreement, Effective, verify};
+use engine::settings::{Agreement, Effective, plain, verify};
 use engine::{Engine, Site, log_tail};
 
-pub fn check(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+/// How a family makes the server's arguments of settings, those of every start first.
+pub type Arguments<'a> = &'a dyn Fn(&BTreeMap<String, String>) -> Vec<OsString>;
+
+pub fn check(
+    engine: &dyn Engine,
+    arguments: Arguments<'_>,
+    site: &Site,
+    settings: &BTreeMap<String, String>,
+) -> Result<()> {
     let asked = under_plain_names(settings);
-    verify(family, &offered(family, site, &asked)?, &asked)
+    verify(engine, &offered(arguments(&asked), site)?, &asked)
 }
 
 /// Values are not checked: the list shows them as they were given, a server that has started may not.
-pub fn expect_known(family: &MysqlFamily, site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
+pub fn expect_known(
+    engine: &dyn Engine,
+    arguments: Arguments<'_>,
+    site: &Site,
+    settings: &BTreeMap<String, String>,
+) -> Result<()> {
     let mut asked = under_plain_names(settings);
-    let offered = offered(family, site, &asked)?;
-    asked.retain(|name, value| family.agreement(&offered, name, value) == Agreement::Unknown);
-    verify(family, &offered, &asked)
+    let offered = offered(arguments(&asked), site)?;
+    asked.retain(|name, value| engine.agreement(&offered, name, value) == Agreement::Unknown);
+    verify(engine, &offered, &asked)
 }
 
 fn under_plain_names(settings: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     settings.iter().map(|(name, value)| (plain(name), value.clone())).collect()
 }
 
-/// What would be in force with these settings.
-fn offered(family: &MysqlFamily, site: &Site, asked: &BTreeMap<String, String>) -> Result<Effective> {
-    let mut args = family.common_arguments(site.installation, site.data);
-    args.extend(asked.iter().map(|(name, value)| user_argument(name, value)));
+/// What would be in force with these arguments.
+fn offered(mut args: Vec<OsString>, site: &Site) -> Result<Effective> {
     args.extend(["--verbose", "--help"].map(Into::into));
     let around = &site.installation.around;
     let mut command = around.command(&site.installation.server, &[site.scratch, site.data])?;

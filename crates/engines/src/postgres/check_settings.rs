@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::BY_INITDB;
 use engine::{Exit, Program, Site, log_tail};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -34,3 +33,6 @@ pub fn check(site: &Site, settings: &BTreeMap<String, String>) -> Result<()> {
     ensure!(exit == Exit::Status(0), "the server {exit}\nit said: {}", log_tail(&log, 0).join("\n         "));
     Ok(())
 }
+
+/// What initdb decides, once and for all.
+pub(super) const BY_INITDB: &[&str] = &["data_checksums", "wal_segment_size"];
