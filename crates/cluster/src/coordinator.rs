@@ -19,7 +19,7 @@ use trial::{ClientCpus, Generated, Generator, Trial, null_server};
 
 use crate::fleet::{Fleet, Lost};
 use crate::message::{Task, ToAgent, ToCoordinator, Where, WireLogin, WireRate};
-use crate::remote::Remote;
+use crate::remote::{Coordinates, Remote};
 use crate::server_host::{Elsewhere, ServerHost};
 
 /// A ceiling takes a second, after a server that does nothing has started.
@@ -95,12 +95,6 @@ impl Coordinator {
         orphans
     }
 
-    /// Ends a fleet while its trial is recorded: a host that cannot be reached takes seconds.
-    pub(crate) fn end_meanwhile(&self, mut fleet: Fleet) {
-        let ending = std::thread::spawn(move || fleet.end());
-        self.ending.lock().unwrap_or_else(PoisonError::into_inner).push(ending);
-    }
-
     /// Waits for the fleets that are ending.
     fn ended(&self) -> Vec<String> {
         let ending = std::mem::take(&mut *self.ending.lock().unwrap_or_else(PoisonError::into_inner));
@@ -157,10 +151,6 @@ impl Coordinator {
         Ok(clocks)
     }
 
-    pub(crate) fn ceiling(&self, worker: usize, dialect: Dialect) -> Option<f64> {
-        self.ceilings.lock().unwrap_or_else(PoisonError::into_inner).get(&(worker, dialect.name())).copied()
-    }
-
     /// What each worker with clients does in a trial.
     fn tasks(
         &self,
@@ -196,6 +186,18 @@ impl Coordinator {
         };
         let parts = dealt(options.clients, weights).into_iter().enumerate();
         Some(parts.filter(|(_, own)| !own.is_empty()).map(|one| (one.0, task(one))).collect())
+    }
+}
+
+impl Coordinates for Coordinator {
+    /// Ends a fleet while its trial is recorded: a host that cannot be reached takes seconds.
+    fn end_meanwhile(&self, mut fleet: Fleet) {
+        let ending = std::thread::spawn(move || fleet.end());
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner).push(ending);
+    }
+
+    fn ceiling(&self, worker: usize, dialect: Dialect) -> Option<f64> {
+        self.ceilings.lock().unwrap_or_else(PoisonError::into_inner).get(&(worker, dialect.name())).copied()
     }
 }
 

@@ -17,7 +17,6 @@ use load::{Failure, Live, Measured, Tally, Window, monotonic_ns};
 use trial::{Generated, Made, OfWorkers, Trial};
 
 use crate::clock::Offset;
-use crate::coordinator::Coordinator;
 use crate::fleet::{Fleet, Lost, Received};
 use crate::gather::{self, Own, Part};
 use crate::message::{Task, ToAgent, ToCoordinator};
@@ -38,8 +37,16 @@ const POLL: Duration = Duration::from_millis(50);
 /// Shown ten times a second, as by a load in this process.
 const TICK_NS: u64 = 100_000_000;
 
+/// What a load needs of who coordinates it.
+pub trait Coordinates {
+    /// Ends a fleet that lost a worker, while the run goes on.
+    fn end_meanwhile(&self, fleet: Fleet);
+    /// Statements a second of this worker against a server that does nothing.
+    fn ceiling(&self, worker: usize, dialect: Dialect) -> Option<f64>;
+}
+
 pub struct Remote<'t> {
-    coordinator: &'t Coordinator,
+    coordinator: &'t dyn Coordinates,
     fleet: MutexGuard<'t, Option<Fleet>>,
     trial: &'t Trial<'t>,
     dialect: Dialect,
@@ -71,7 +78,7 @@ struct Seen {
 
 impl<'t> Remote<'t> {
     pub fn new(
-        coordinator: &'t Coordinator,
+        coordinator: &'t dyn Coordinates,
         fleet: MutexGuard<'t, Option<Fleet>>,
         trial: &'t Trial<'t>,
         dialect: Dialect,
