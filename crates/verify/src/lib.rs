@@ -5,10 +5,12 @@
 //! dbduel wrote it, its numbers are searched for in ours. Nothing is repaired.
 
 mod deferred;
+mod findings;
 mod host;
 mod records;
 mod windows;
 
+pub use findings::Findings;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -27,38 +29,6 @@ const PLACE_LINES: [&str; 2] = ["  Full report: ", "  Experiment: "];
 
 /// As much of a line as identifies it.
 const EXCERPT: usize = 120;
-
-/// What was checked, and what was not as it should be.
-#[derive(Debug, Default)]
-pub struct Findings {
-    checked: Vec<String>,
-    differences: Vec<String>,
-}
-
-impl Findings {
-    fn checked(&mut self, what: String) {
-        self.checked.push(what);
-    }
-
-    fn differs(&mut self, what: String) {
-        self.differences.push(what);
-    }
-
-    pub fn is_clean(&self) -> bool {
-        self.differences.is_empty()
-    }
-
-    pub fn text(&self, subject: &str) -> String {
-        let checked = self.checked.iter().map(|line| format!("checked: {line}"));
-        let differences = self.differences.iter().map(|line| format!("differs: {line}"));
-        let end = match self.differences.len() {
-            0 => format!("{subject}: everything comes out as it is stored"),
-            1 => format!("{subject}: 1 difference"),
-            many => format!("{subject}: {many} differences"),
-        };
-        checked.chain(differences).chain([end]).collect::<Vec<String>>().join("\n") + "\n"
-    }
-}
 
 /// A run, its files and the reports that it keeps.
 pub fn of_run(run: &RunDir) -> Result<Findings> {
