@@ -9,7 +9,7 @@ use analysis::gate::{Answer, Condition, Gate};
 use anyhow::Result;
 use record::format::point_text;
 
-use super::render::html::escape;
+use super::render::svg::escape;
 use super::sections::gate::{FEW, asked, interval, sentence};
 use super::{Evidence, Options, Report};
 

@@ -2,7 +2,7 @@
 
 pub mod html;
 pub mod markdown;
-mod svg;
+pub(crate) mod svg;
 pub mod text;
 
 #[cfg(test)]

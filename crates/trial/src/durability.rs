@@ -9,14 +9,14 @@ mod crasher;
 mod load_process;
 mod recovery_time;
 
+use load_process::OwnLedger;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use load::{Audit, KeepsLedger, Ledger, LedgerShape, Live, Load, LoadOptions, Witnessed, monotonic_ns};
+use load::{Audit, Ledger, Live, Load, LoadOptions, Witnessed, monotonic_ns};
 
 use super::{
     Finished, Interrupted, RunningServer, Steps, Trial, clients_target, failed, load_options, make_ready, record,
@@ -33,8 +33,6 @@ use recovery_time::RecoveryTime;
 
 pub use load_process::{SUBCOMMAND, main as load_process_main};
 
-/// Transactions of one client that a ledger has room for; what is not written takes no space.
-const NUMBERS: u64 = 1 << 20;
 /// Clients of the load behind the crash count from here, so that they meet no transaction of those before.
 const AFTER_FIRST_CLIENT: u32 = 1 << 20;
 /// A server that answers and commits nothing for so long has not come back.
@@ -58,31 +56,6 @@ pub fn crash(trial: &Trial, live: &mut dyn FnMut(Live)) -> Result<Finished, Inte
     };
     finished.settings = settings;
     Ok(steps.end(finished))
-}
-
-/// A ledger in a file that goes when the trial is over: what it shows is in the record then.
-struct OwnLedger {
-    ledger: Arc<Ledger>,
-    file: PathBuf,
-}
-
-impl OwnLedger {
-    fn new(trial: &Trial, keeps: &dyn KeepsLedger, name: &str, first_client: u32) -> Result<OwnLedger> {
-        let file = trial.folder.join(name);
-        // An earlier session that was killed may have left it.
-        engine::remove_tree(&file)?;
-        let seed = trial.planned.input_seed;
-        let clients = keeps.clients(trial.clients);
-        let shape = LedgerShape { first_client, clients, numbers: NUMBERS, seed };
-        let ledger = Ledger::create(&file, shape).with_context(|| format!("cannot make {}", file.display()))?;
-        Ok(OwnLedger { ledger: Arc::new(ledger), file })
-    }
-}
-
-impl Drop for OwnLedger {
-    fn drop(&mut self) {
-        let _ = engine::remove_tree(&self.file);
-    }
 }
 
 /// All that a crash has shown.

@@ -9,6 +9,7 @@ pub mod cost;
 mod hardware_counters;
 mod host;
 mod machine;
+mod observer;
 mod other_processes;
 mod profiler;
 mod sample;
@@ -18,6 +19,8 @@ mod server_cpu;
 mod server_processes;
 mod server_samples;
 
+use observer::exceeds;
+pub use observer::{MHZ, Observer, Readings, Subject, THRESHOLDS};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -26,8 +29,7 @@ use load::Gauge;
 use self::other_processes::Scan;
 use self::sample::Source;
 use self::sampler::Sampler;
-use engine::{Listening, Monitor};
-use record::format::{Series, TrialRecord};
+use record::format::TrialRecord;
 
 pub use other_processes::{Taken, foreign_cpu};
 pub use profiler::{Diagnosed, Diagnosing, HZ, Profile, Waited};
@@ -62,24 +64,6 @@ pub static OBSERVERS: &[ObserverKind] = &[
     },
 ];
 
-/// Above these a trial is flagged (method, section 1). Shares are of CPU time (steal, foreign CPU), of the
-/// interval (disks busy for others) and of the run's median (frequency); a clock step is in seconds; of
-/// swapped pages, processes killed for memory and throttled periods a single one is too many.
-pub const THRESHOLDS: &[(&str, f64)] = &[
-    ("steal", 0.01),
-    ("foreign-cpu", 0.02),
-    ("foreign-disk", 0.05),
-    ("frequency", 0.03),
-    ("swap", 0.0),
-    ("oom", 0.0),
-    ("throttle", 0.0),
-    ("clock-step", 0.05),
-];
-
-fn exceeds(flag: &str, value: f64) -> bool {
-    THRESHOLDS.iter().any(|(known, most)| *known == flag && value > *most)
-}
-
 /// The flags of the host that a trial's metrics raise, beside those of the trials before it in the records.
 pub fn flags_of_host(earlier: &[TrialRecord], trial: &TrialRecord) -> Vec<String> {
     host::flags(&trial.metrics).into_iter().chain(frequency_flag(earlier, trial)).collect()
@@ -108,9 +92,6 @@ pub fn throttled_periods() -> Option<f64> {
     machine::throttled_periods()
 }
 
-/// Mean frequency of the CPUs.
-pub const MHZ: &str = "host_cpu_mhz";
-
 /// What the first trial of a run is taken to need, before it is known.
 const FIRST_LEAD: Duration = Duration::from_millis(20);
 
@@ -134,46 +115,10 @@ pub struct ObserverKind {
     pub build: fn() -> Box<dyn Observer>,
 }
 
-/// Watches one measured interval.
-pub trait Observer: Send {
-    fn begin(&mut self, subject: &Subject);
-
-    /// What there is to read in each second of the interval, by a thread that does only this. It must be
-    /// cheap; most observers have nothing.
-    fn sources(&self, _: &Subject) -> Vec<Box<dyn Source>> {
-        Vec::new()
-    }
-
-    fn end(&mut self, subject: &Subject) -> Readings;
-}
-
-/// What is being measured.
-#[derive(Debug, Clone, Default)]
-pub struct Subject {
-    /// The server's process; none when it lives inside dbduel, or cannot be seen.
-    pub server_pid: Option<u32>,
-    /// The server runs on this host, but not below dbduel: it is there between trials as well.
-    pub among_others: bool,
-    /// How the server is found on the other host that it is on.
-    pub elsewhere: Option<Listening>,
-    /// Where the server can be asked; none before a load, and where asking would hinder it.
-    pub monitor: Option<Monitor>,
-}
-
 /// The server's CPU time, for operations that are measured one by one; none where no process can be seen.
 pub fn server_gauge(subject: &Subject) -> Option<Gauge> {
     let pid = subject.server_pid?;
     Some(Gauge::new(move || server_cpu::tree_ns(pid)))
-}
-
-/// What observers saw.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Readings {
-    /// Named with their unit.
-    pub values: BTreeMap<String, f64>,
-    pub flags: Vec<String>,
-    /// A row for each second of the interval; left by the sampling thread, and by an observer that has one elsewhere.
-    pub seconds: Series,
 }
 
 /// All observers, at work for one trial of a run after the other.

@@ -3,10 +3,8 @@
 //! Every text goes through [`escape`], once. What is put in as it is: our own style sheet and script, drawings of this
 //! crate, and the stream of raw records, which is base64.
 
-use std::borrow::Cow;
+use super::svg::escape;
 use std::fmt::Write;
-
-use terminal::visible;
 
 use super::svg;
 use crate::document::{
@@ -26,26 +24,6 @@ pub const RECORDS_END: &str = "</script>";
 const RAW_DATA: &str = "<section id=\"raw-data\">\n<h2>Raw data</h2>\n\
     <p>The raw records are inside this file: every number above can be computed from them again.</p>\n\
     <button type=\"button\" id=\"save-records\" hidden>Save the raw records (JSON)</button>\n</section>\n";
-
-/// The one escaping function: text between tags and inside quoted attributes.
-pub fn escape(text: &str) -> Cow<'_, str> {
-    let text = visible(text);
-    if !text.contains(['&', '<', '>', '"', '\'']) {
-        return text;
-    }
-    let mut escaped = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        match letter {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            letter => escaped.push(letter),
-        }
-    }
-    Cow::Owned(escaped)
-}
 
 pub fn render(document: &Document, records: &str) -> String {
     let name = escape(&document.name);

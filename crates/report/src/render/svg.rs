@@ -3,9 +3,10 @@
 //! Nothing is computed here but places on the paper. An interval that is far wider than the data is cut, with a mark,
 //! and never sets the scale.
 
+use std::borrow::Cow;
 use std::fmt::Write;
+use terminal::visible;
 
-use super::html::escape;
 use super::text::shortened;
 use crate::document::{Axis, Bar, Chart, Dot, Plane, Plot, Rows, Scale, Series, Strip, Style, series_class};
 
@@ -420,6 +421,26 @@ fn strip(strip: &Strip) -> String {
 /// Tenths of a unit are finer than any screen.
 fn tidy(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
+}
+
+/// The one escaping function: text between tags and inside quoted attributes.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    let text = visible(text);
+    if !text.contains(['&', '<', '>', '"', '\'']) {
+        return text;
+    }
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped += "&amp;",
+            '<' => escaped += "&lt;",
+            '>' => escaped += "&gt;",
+            '"' => escaped += "&quot;",
+            '\'' => escaped += "&#39;",
+            letter => escaped.push(letter),
+        }
+    }
+    Cow::Owned(escaped)
 }
 
 #[cfg(test)]

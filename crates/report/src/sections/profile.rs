@@ -10,7 +10,7 @@ use record::format::{DiagnosticRecord, PlanRecord, ProfileRecord, WaitsRecord, W
 use super::Topic;
 use crate::Evidence;
 use crate::document::{Block, Section, Table};
-use crate::render::html::escape;
+use crate::render::svg::escape;
 use crate::render::text::shortened;
 use crate::wording;
 

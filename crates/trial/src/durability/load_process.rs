@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 use driver::{Dialect, Endpoint, Login, Target};
 use load::{ErrorPolicy, KeepsLedger, Ledger, LedgerShape, Load, LoadOptions, OptionValue, Workload};
 
-use super::{OwnLedger, Trial};
+use super::Trial;
 use engine::keeper::{Kept, Program};
 
 /// The hidden subcommand.
@@ -150,6 +150,34 @@ fn run(orders: &Orders, workload: Arc<dyn Workload>) -> Result<()> {
     };
     let mut load = Load::prepare(&workload, &target, options, &interrupted)?;
     load.warm_up(LIFE, &mut |_| ()).context("the load failed")
+}
+
+/// Transactions of one client that a ledger has room for; what is not written takes no space.
+pub(super) const NUMBERS: u64 = 1 << 20;
+
+/// A ledger in a file that goes when the trial is over: what it shows is in the record then.
+pub(super) struct OwnLedger {
+    pub(crate) ledger: Arc<Ledger>,
+    file: PathBuf,
+}
+
+impl OwnLedger {
+    pub(crate) fn new(trial: &Trial, keeps: &dyn KeepsLedger, name: &str, first_client: u32) -> Result<OwnLedger> {
+        let file = trial.folder.join(name);
+        // An earlier session that was killed may have left it.
+        engine::remove_tree(&file)?;
+        let seed = trial.planned.input_seed;
+        let clients = keeps.clients(trial.clients);
+        let shape = LedgerShape { first_client, clients, numbers: NUMBERS, seed };
+        let ledger = Ledger::create(&file, shape).with_context(|| format!("cannot make {}", file.display()))?;
+        Ok(OwnLedger { ledger: Arc::new(ledger), file })
+    }
+}
+
+impl Drop for OwnLedger {
+    fn drop(&mut self) {
+        let _ = engine::remove_tree(&self.file);
+    }
 }
 
 #[cfg(test)]
