@@ -8,7 +8,6 @@ use load::{
     Answers, ClientFuture, Expected, OwnData, OwnDataForm, RunsOnce, Setting, Slot, Table, Tally, TransactionKind,
     Workload, WorkloadSpec,
 };
-use sha2::Digest;
 
 use crate::client::ScriptClient;
 use crate::program::Program;

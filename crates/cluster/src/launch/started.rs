@@ -33,9 +33,9 @@ pub trait Launcher: Send {
 
 /// What is launched.
 pub(super) struct Plan {
-    cluster: Cluster,
-    run: String,
-    binary: PathBuf,
+    pub(super) cluster: Cluster,
+    pub(super) run: String,
+    pub(super) binary: PathBuf,
 }
 
 impl Plan {
@@ -48,7 +48,7 @@ impl Plan {
 /// A started program, and what it says.
 pub(super) struct Started {
     pub(crate) child: Child,
-    said: Arc<Mutex<Vec<String>>>,
+    pub(crate) said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Started {
