@@ -6,7 +6,7 @@ use crate::rows::GeneratedTable;
 use crate::statement::first_word;
 use crate::watch::Watch;
 use driver::Dialect;
-use load::{Answers, OwnData, Rng, Workload};
+use load::{Answers, OwnData, Rng};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
