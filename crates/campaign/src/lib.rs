@@ -313,10 +313,8 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     run_dir.write_run(&run)?;
     refuse_noise(experiment, interrupted, &progress)?;
     let entries = active_run.plan.record.entries_in_a_block();
-    let (trials, observers) = (active_run.done.clone(), setup.observers());
     let (setup, clock) = (&setup, &clock);
-    let mut bench =
-        Bench { active_run, setup, run: &mut run, clock, interrupted, progress: &progress, trials, observers };
+    let mut bench = Bench::new(active_run, setup, &mut run, clock, interrupted, &progress)?;
     bench.run(&Pilots { experiment })?;
     pilot::set_warmups(experiment, &mut bench)?;
     let observers = bench.observers;
@@ -333,9 +331,7 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
         ended => ended?,
     };
     if reason != EndReason::Interrupted {
-        let progress = &progress;
-        let (trials, observers) = (run_dir.trials()?.all(), setup.observers());
-        let mut bench = Bench { active_run, setup, run: &mut run, clock, interrupted, progress, trials, observers };
+        let mut bench = Bench::new(active_run, setup, &mut run, clock, interrupted, &progress)?;
         probe(&mut bench, reason, &cache)?;
     }
     for orphan in setup.end_workers() {

@@ -65,6 +65,21 @@ pub struct Bench<'a> {
     pub observers: Observers,
 }
 
+impl<'a> Bench<'a> {
+    /// With all that is stored by now.
+    pub fn new(
+        active_run: &'a ActiveRun,
+        setup: &'a Setup<'a>,
+        run: &'a mut RunRecord,
+        clock: &'a Clock,
+        interrupted: &'a AtomicBool,
+        progress: &'a Progress,
+    ) -> Result<Bench<'a>> {
+        let (trials, observers) = (active_run.run_dir.trials()?.all(), setup.observers());
+        Ok(Bench { active_run, setup, run, clock, interrupted, progress, trials, observers })
+    }
+}
+
 impl Bench<'_> {
     pub fn plan(&self) -> &PlanRecord {
         &self.active_run.plan.record

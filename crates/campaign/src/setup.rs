@@ -30,8 +30,8 @@ use trial::dataset::Dataset;
 use trial::network_path::Way;
 use trial::observe::Observers;
 use trial::{
-    Conditions, DataFolder, Environment, Generator, Interrupted, Interval, Rehearsed, RunningServer, ThisProcess,
-    Trial, null_server, rehearse, target_tables,
+    Conditions, DataFolder, Environment, Generator, Interrupted, Interval, Limits, Rehearsed, RunningServer, Sessions,
+    ThisProcess, Trial, null_server, rehearse, target_tables,
 };
 
 pub struct Setup<'a> {
@@ -372,16 +372,17 @@ impl<'a> Setup<'a> {
         let conditions = conditions(&self.experiment.method, self.experiment.recovery);
         Trial {
             planned,
-            ceiling,
-            path,
+            limits: Limits { ceiling, path },
             environment,
             workload,
             clients: choice.all_clients_at(&planned.point),
-            clients_max: self.experiment.clients_max(),
+            sessions: Sessions {
+                clients_max: self.experiment.clients_max(),
+                transport: self.experiment.transport_of(prepared.contender),
+                isolation: choice.isolation,
+            },
             conditions,
             interval: Interval::of(workload.as_ref(), &conditions, warmup, choice.events),
-            transport: self.experiment.transport_of(prepared.contender),
-            isolation: choice.isolation,
             rate: choice.rate_at(&planned.point),
             data_seed: choice.data_seed,
             loaded: self.loaded(&planned.contender, &self.datasets[at]),

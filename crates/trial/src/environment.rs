@@ -136,10 +136,10 @@ impl<'a> Environment<'a> {
         };
         let options = StartOptions {
             settings,
-            max_clients: trial.clients_max,
+            max_clients: trial.sessions.clients_max,
             data: &data,
             log: &trial.folder.join("server.log"),
-            transport: trial.transport,
+            transport: trial.sessions.transport,
             nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
             purpose: Purpose::Measure,
             cores: &trial.client_cpus.server_cpus,

@@ -56,17 +56,10 @@ pub struct Trial<'a> {
     pub environment: Environment<'a>,
     pub workload: &'a Arc<dyn Workload>,
     pub clients: u32,
-    /// The most statements a second that the generator reached against a server that does nothing.
-    pub ceiling: Option<f64>,
-    /// What the way to the server can carry; none where there is no way.
-    pub path: Option<&'a CheckRecord>,
-    /// Most clients of the whole plan, for which every server is configured.
-    pub clients_max: u32,
+    pub limits: Limits<'a>,
+    pub sessions: Sessions,
     pub conditions: Conditions,
     pub interval: Interval,
-    pub transport: Transport,
-    /// The level of all clients' transactions; none is the server's own.
-    pub isolation: Option<Isolation>,
     /// How transactions arrive; none is a closed loop.
     pub rate: Option<Rate>,
     pub data_seed: u64,
@@ -80,6 +73,25 @@ pub struct Trial<'a> {
     /// The trial's folder in the run.
     pub folder: &'a Path,
     pub interrupted: &'a AtomicBool,
+}
+
+/// What the load cannot pass, whatever the server does.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// The most statements a second that the generator reached against a server that does nothing.
+    pub ceiling: Option<f64>,
+    /// What the way to the server can carry; none where there is no way.
+    pub path: Option<&'a CheckRecord>,
+}
+
+/// How clients meet the server.
+#[derive(Debug, Clone, Copy)]
+pub struct Sessions {
+    /// Most clients of the whole plan, for which every server is configured.
+    pub clients_max: u32,
+    pub transport: Transport,
+    /// The level of all clients' transactions; none is the server's own.
+    pub isolation: Option<Isolation>,
 }
 
 /// What the method of an experiment asks of each trial.
@@ -318,7 +330,7 @@ fn make_ready(trial: &Trial, server: &RunningServer) -> Result<()> {
 /// Where the clients connect, and how each of their sessions opens.
 fn clients_target(trial: &Trial, server: &RunningServer) -> Result<Target> {
     let mut target = server.target();
-    if let Some(level) = trial.isolation {
+    if let Some(level) = trial.sessions.isolation {
         target.login.on_connect.extend(target.dialect.isolation_sql(level).map_err(|why| anyhow!(why))?);
     }
     Ok(target)
@@ -328,7 +340,7 @@ fn clients_target(trial: &Trial, server: &RunningServer) -> Result<Target> {
 fn isolation(trial: &Trial, target: &Target) -> Result<Isolation> {
     let session = Admin::connect(target.dialect, &target.endpoint, &target.login, LOGIN_LIMIT);
     let level = session.context("cannot connect as a client")?.isolation()?;
-    let asked = trial.isolation.unwrap_or(level);
+    let asked = trial.sessions.isolation.unwrap_or(level);
     ensure!(level == asked, "isolation was asked to be `{}` and is `{}`", asked.as_str(), level.as_str());
     Ok(level)
 }
@@ -520,8 +532,8 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings, of_workers: OfWor
     }
     if !in_process {
         metrics.extend(generator_limit::metrics(tally));
-        metrics.extend(network_path::metrics(tally, trial.path));
-        if let Some(limit) = network_path::limit(tally, trial.path) {
+        metrics.extend(network_path::metrics(tally, trial.limits.path));
+        if let Some(limit) = network_path::limit(tally, trial.limits.path) {
             remarks.entry(generator_limit::BOUND.to_owned()).or_insert(limit);
         }
     }

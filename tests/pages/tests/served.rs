@@ -127,6 +127,19 @@ fn curves_and_interval_move_and_outlive_the_run_and_a_kill() {
     .unwrap();
     let drawn = page.value(marks).unwrap().as_u64().unwrap();
     assert!(drawn > 0);
+    let state = page.texts("[document.getElementById('state').textContent]").unwrap();
+    assert!(state[0].contains(" At most about ") && state[0].ends_with(" are left."), "{state:?}");
+    let scale = "[...document.querySelector('#workloads svg').querySelectorAll('text')].map((one) => one.textContent)";
+    let scale = page.texts(scale).unwrap();
+    assert!(["1", "2", "3", "4"].iter().all(|block| scale.iter().any(|text| text == block)), "whole blocks: {scale:?}");
+    assert!(!scale.iter().any(|text| text == "0.5" || text == "1.5"), "{scale:?}");
+    // Another style of line for each load level, and the scale of ratios is logarithmic: 1.05 is as far from 1 as 1 / 1.05.
+    assert!(page.value("document.querySelectorAll('#workloads .through.level1').length").unwrap().as_u64() > Some(0));
+    let heights = "(() => { const { y } = frame('', '', [0, 1], [0.5, 2], { ratio: true }); return [y(2), y(1), y(0.5), y(0.001)]; })()";
+    let heights = page.value(heights).unwrap();
+    let height = |at: usize| heights[at].as_f64().unwrap();
+    assert!((height(0) + height(2) - 2.0 * height(1)).abs() < 1e-6, "{heights}");
+    assert_eq!(heights[2], heights[3], "what lies outside of the scale is cut");
 
     // The process is gone; another one goes on with it.
     drop(run);
