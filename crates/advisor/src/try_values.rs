@@ -26,7 +26,7 @@ pub fn refused(draft: &Draft, interrupted: &AtomicBool, print: &dyn Fn(&str)) ->
 }
 
 fn ask(draft: &Draft, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<Vec<RefusedRecord>> {
-    let _lock = host::lock(&draft.experiment.name, interrupted, print)?;
+    let _lock = host::lock(&draft.experiment.name, None, interrupted, print)?;
     let (incumbent, cache) = (draft.incumbent(), Cache::open()?);
     let installation = provision(&resolve(incumbent)?, &cache, print)?;
     let work = cache.work_on(&incumbent.storage)?;

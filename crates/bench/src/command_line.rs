@@ -138,6 +138,8 @@ pub struct Request {
     pub further: Vec<TargetUrl>,
     /// Against a server that does nothing, in place of the target.
     pub dry_run: bool,
+    /// Another measurement on this host is not waited for.
+    pub no_wait: bool,
     pub password_file: Option<PathBuf>,
     pub clients: u32,
     /// None is no limit.

@@ -22,6 +22,8 @@ use terminal::{Failure, exit, note, print};
 use trial::observe::throttled_periods;
 use trial::{generator_limit, host, null_server};
 
+/// Measured beside another measurement, because the user would not wait.
+const SHARED_HOST: &str = "shared-host";
 /// As many arrivals as sysbench lets wait.
 const QUEUE_MAX: u64 = 131_072;
 /// Sizes the series of a run without a time limit, and ends a wait that has none.
@@ -37,7 +39,11 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
         if request.dry_run { Seen::nothing() } else { read_session(job)? };
     let files = u64::from(request.clients) * job.target.dialect.files_per_client();
     host::expect_open_files(files).map_err(Failure::usage)?;
-    let _lock = host::lock(request.workload.name, &job.interrupted, &note)?;
+    let beside = request.no_wait && host::is_locked();
+    let expected = request.duration.map(|duration| duration + request.warmup);
+    let wait = |line: &str| note(&format!("{line}\n  next: --no-wait measures beside it, for a functional try"));
+    let lock = (!beside).then(|| host::lock(request.workload.name, expected, &job.interrupted, &wait));
+    let _lock = lock.transpose()?;
     let layout = layout(request);
     let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
     let target = null.as_ref().map_or_else(|| job.target.clone(), |null| null_server::target(job.target.dialect, null));
@@ -66,7 +72,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let held_up = generator_limit::held_up(&measured.tally, after - before);
     live_report.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
-    let mut run = Run { job, measured, live_report, begin, counted, held_up, server_version, tables, seed };
+    let mut run = Run { job, measured, live_report, begin, counted, held_up, server_version, tables, seed, beside };
     run.print_results(layout)?;
     Ok(run.exit())
 }
@@ -126,6 +132,8 @@ struct Run<'a> {
     server_version: String,
     tables: Option<Tables>,
     seed: u64,
+    /// Another measurement went on at the same time.
+    beside: bool,
 }
 
 impl Run<'_> {
@@ -143,6 +151,9 @@ impl Run<'_> {
                 figures::remarks_of_answers(self.job.workload.as_ref(), &self.measured.tally, self.tables.as_ref());
             remarks.extend(trial::remarks_of_script(&self.measured.tally));
             remarks.iter().for_each(|(flag, why)| note(&format!("warning: {flag}: {why}")));
+            if self.beside {
+                note("warning: shared-host: another measurement went on at the same time");
+            }
         }
         match layout {
             Some(layout) => {
@@ -216,6 +227,11 @@ impl Run<'_> {
         };
         if self.held_up.is_some() && !report.flags.iter().any(|flag| flag == generator_limit::BOUND) {
             report.flags.push(generator_limit::BOUND.to_owned());
+        }
+        if self.beside {
+            report.flags.push(SHARED_HOST.to_owned());
+            let why = "another measurement went on at the same time: the figures are no result";
+            report.remarks.insert(SHARED_HOST.to_owned(), why.to_owned());
         }
         report
     }

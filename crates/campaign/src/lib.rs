@@ -288,7 +288,10 @@ pub fn carry_out(active_run: &ActiveRun, screen: Box<dyn Screen>, interrupted: &
 
 fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progress) -> Result<Ended> {
     let ActiveRun { experiment, run_dir, .. } = active_run;
-    let _lock = host::lock(&experiment.name, interrupted, &|line| progress.print(line))?;
+    let estimate = &active_run.plan.estimate;
+    let all = estimate.run + estimate.checks + estimate.first_load;
+    let expected = experiment.method.budget.map_or(all, |budget| budget.min(all));
+    let _lock = host::lock(&experiment.name, Some(expected), interrupted, &|line| progress.print(line))?;
     let cache = Cache::open()?;
     let logs = run_dir.path().join("logs");
     std::fs::create_dir_all(&logs)?;

@@ -46,7 +46,7 @@ pub fn race(
 ) -> Result<Raced> {
     let raced = ending_servers(interrupted, || {
         let progress = Progress::without_a_bar(&active_run.plan, screen);
-        let _lock = host::lock(&active_run.experiment.name, interrupted, &|line| progress.print(line))?;
+        let _lock = host::lock(&active_run.experiment.name, None, interrupted, &|line| progress.print(line))?;
         let earlier = active_run.run_dir.run_record().map(|run| spent_earlier(&run, &active_run.done));
         let clock = Clock::new(budget, earlier.unwrap_or_default() + spent_before);
         refuse_noise(of_the_duel, interrupted, &progress)?;

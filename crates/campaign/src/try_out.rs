@@ -36,7 +36,7 @@ pub fn try_out(
     let placement = placement(experiment, file)?;
     let progress = Progress::new(plan, screen);
     let tried: Result<TriedContenders> = engine::interruption::ending_servers(interrupted, || {
-        let _lock = host::lock(&experiment.name, interrupted, &|line| progress.print(line))?;
+        let _lock = host::lock(&experiment.name, None, interrupted, &|line| progress.print(line))?;
         let cache = Cache::open()?;
         let logs = cache.work()?;
         let (setup, absent) = Setup::set(experiment, &cache, &placement, interrupted, logs.path(), &progress)?;

@@ -381,3 +381,19 @@ fn a_pass_is_reported_operation_by_operation_and_drops_no_other_tables() {
         assert!(err.contains("did not make: city") && err.contains("next: name another database"), "{err}");
     }
 }
+
+#[test]
+fn who_would_not_wait_for_another_measurement_gets_flagged_figures() {
+    let place = prepared();
+    let lock = place.path().join("tmp/dbduel-measuring.lock");
+    let held = std::fs::OpenOptions::new().create(true).truncate(false).write(true).open(&lock).unwrap();
+    held.lock().unwrap();
+    let line = "bench oltp_point_select --target URL --rows 500 --events 20 --no-wait";
+    let (out, _) = expect(&place, 0, line);
+    assert!(flat(&out).contains("flag: shared-host (another measurement went on at the same time"), "{out}");
+    let (_, err) = expect(&place, 0, &format!("{line} --format sysbench-1.0"));
+    assert!(err.contains("warning: shared-host: "), "{err}");
+    held.unlock().unwrap();
+    let (out, _) = expect(&place, 0, line);
+    assert!(!out.contains("flag:"), "{out}");
+}

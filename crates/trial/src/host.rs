@@ -106,9 +106,19 @@ const OPEN_FILES_MAX: u64 = 1 << 20;
 /// Logs, observers and sockets of servers.
 const FILES_BESIDE_CLIENTS: u64 = 200;
 
-/// Waits for its turn; `print` gets the process that is waited for.
-pub fn lock(name: &str, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<HostLock> {
-    lock_at(&lock_path(), name, interrupted, print)
+/// Waits for its turn; `print` gets the process that is waited for. Whoever waits for this one reads until when it is
+/// expected to take, where that is known.
+pub fn lock(
+    name: &str,
+    expected: Option<Duration>,
+    interrupted: &AtomicBool,
+    print: &dyn Fn(&str),
+) -> Result<HostLock> {
+    let until = || {
+        let end = jiff::Timestamp::now().checked_add(jiff::SignedDuration::try_from(expected?).ok()?).ok()?;
+        Some(format!(", until about {} UTC at the latest", end.strftime("%Y-%m-%d %H:%M")))
+    };
+    lock_at(&lock_path(), (name, &until), interrupted, print)
 }
 
 /// Where the lock for measuring lies.
@@ -121,7 +131,12 @@ pub fn is_locked() -> bool {
     open_existing(&lock_path()).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-fn lock_at(path: &Path, name: &str, interrupted: &AtomicBool, print: &dyn Fn(&str)) -> Result<HostLock> {
+fn lock_at(
+    path: &Path,
+    (name, until): (&str, &dyn Fn() -> Option<String>),
+    interrupted: &AtomicBool,
+    print: &dyn Fn(&str),
+) -> Result<HostLock> {
     let opened = open_lock(path);
     let mut file = opened.with_context(|| format!("cannot open the lock for measuring, {}", path.display()))?;
     let owner = expect_lock_file(&file, path)?;
@@ -148,7 +163,7 @@ fn lock_at(path: &Path, name: &str, interrupted: &AtomicBool, print: &dyn Fn(&st
     if owner == nix::unistd::geteuid().as_raw() {
         file.set_len(0)?;
         file.rewind()?;
-        writeln!(file, "`{name}` (process {})", std::process::id())?;
+        writeln!(file, "`{name}` (process {}{})", std::process::id(), until().unwrap_or_default())?;
     }
     Ok(HostLock(file))
 }
@@ -233,12 +248,27 @@ mod tests {
         ];
         for (what, plant) in plants {
             plant();
-            assert!(lock_at(&path, "run", &AtomicBool::new(false), &|_| {}).is_err(), "{what}");
+            assert!(lock_at(&path, ("run", &|| None), &AtomicBool::new(false), &|_| {}).is_err(), "{what}");
             let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir(&path));
         }
         assert_eq!(fs::read_to_string(&letter).unwrap(), "dear");
-        drop(lock_at(&path, "run", &AtomicBool::new(false), &|_| {}).unwrap());
+        drop(lock_at(&path, ("run", &|| None), &AtomicBool::new(false), &|_| {}).unwrap());
         assert!(fs::read_to_string(&path).unwrap().starts_with("`run` (process "));
+    }
+
+    #[test]
+    fn whoever_waits_reads_until_when() {
+        let base = tempfile::tempdir().unwrap();
+        let path = base.path().join("lock");
+        let until = || Some(", until about 2031-05-04 10:15 UTC at the latest".to_owned());
+        let _held = lock_at(&path, ("run", &until), &AtomicBool::new(false), &|_| {}).unwrap();
+        let printed = std::cell::RefCell::new(String::new());
+        let wait =
+            lock_at(&path, ("other", &|| None), &AtomicBool::new(true), &|line| printed.borrow_mut().push_str(line));
+        assert!(wait.is_err());
+        let expected =
+            format!("`run` (process {}, until about 2031-05-04 10:15 UTC at the latest)", std::process::id());
+        assert!(printed.borrow().starts_with(&format!("waiting for {expected}, which measures")), "{printed:?}");
     }
 
     #[test]
@@ -249,7 +279,8 @@ mod tests {
         let held = File::open(&path).unwrap();
         held.lock().unwrap();
         let printed = std::cell::RefCell::new(String::new());
-        let ended = lock_at(&path, "run", &AtomicBool::new(true), &|line| printed.borrow_mut().push_str(line));
+        let ended =
+            lock_at(&path, ("run", &|| None), &AtomicBool::new(true), &|line| printed.borrow_mut().push_str(line));
         assert!(ended.is_err_and(|error| error.is::<Interrupted>()));
         let printed = printed.into_inner();
         assert!(printed.len() < 500 && printed.contains("[2Jxx") && !printed.contains(char::is_control), "{printed}");

@@ -301,6 +301,15 @@ pub static FLAGS: &[Flag] = &[
             Ok(())
         },
     ),
+    flag(
+        "no-wait",
+        &[],
+        "Measure beside another measurement on this host, for a functional try: its figures are flagged",
+        |draft, text| {
+            draft.no_wait = switch(text)?;
+            Ok(())
+        },
+    ),
     value(
         "workers",
         &[],

@@ -57,7 +57,7 @@ impl Cost {
 
 /// Measures for so many blocks.
 pub fn measure(blocks: u32, seed: u64, interrupted: &AtomicBool, progress: &dyn Fn(&str)) -> Result<Cost> {
-    let _lock = host::lock("selftest", interrupted, progress)?;
+    let _lock = host::lock("selftest", None, interrupted, progress)?;
     let interval = Duration::from_secs(u64::from(2 * SLOT_SECS * blocks));
     progress(&format!("selftest: work on every CPU, for {} s", interval.as_secs()));
     let mut slots = Slots::new(coins(seed, blocks));
