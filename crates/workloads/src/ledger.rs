@@ -7,10 +7,12 @@
 
 mod audit;
 mod client;
+mod content;
 
+use content::{BALANCE, Content, LedgerWorkload};
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Value};
 use load::{
-    Audit, ClientFuture, Ignored, KeepsLedger, OptionSpec, ReusesTables, Rng, Slot, Table, Tally, Witnessed, Workload,
+    Audit, ClientFuture, Ignored, KeepsLedger, OptionSpec, ReusesTables, Slot, Table, Tally, Witnessed, Workload,
     WorkloadKind, WorkloadSpec,
 };
 
@@ -33,46 +35,11 @@ pub const LEDGER: WorkloadKind = WorkloadKind {
     },
 };
 
-/// Of each account when it is loaded.
-const BALANCE: i64 = 1_000;
-const AMOUNT_MAX: u64 = 100;
 /// Makes an account as long as a sysbench row's half, so that pages fill and dirty pages are many.
 const FILLER: &[u8] = &[b'x'; 100];
 
 /// Tables, in the order of [`Workload::tables`].
 const ACCOUNTS: usize = 0;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct LedgerWorkload {
-    accounts: u64,
-    lists: u64,
-}
-
-/// What one transaction does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Content {
-    hash: i64,
-    payer: i64,
-    payee: i64,
-    amount: i64,
-    list: i64,
-}
-
-impl LedgerWorkload {
-    /// Ids count from 0. A payer is never its own payee.
-    fn content(&self, seed: u64, client: u32, number: u64) -> Content {
-        let mut rng = Rng::stream(seed, u64::from(client), number);
-        let payer = rng.below(self.accounts);
-        let payee = (payer + 1 + rng.below(self.accounts - 1)) % self.accounts;
-        Content {
-            hash: (rng.next_u64() >> 1) as i64,
-            payer: payer as i64,
-            payee: payee as i64,
-            amount: 1 + rng.below(AMOUNT_MAX) as i64,
-            list: rng.below(self.lists) as i64,
-        }
-    }
-}
 
 impl Workload for LedgerWorkload {
     fn spec(&self) -> WorkloadSpec {

@@ -10,10 +10,12 @@ mod sections;
 mod sqlbench;
 pub mod tpcc;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use load::{OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind};
-pub use oltp::{client_on, read_write_client};
+use driver::{Connection, Error};
+use load::{Client, OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind};
+pub use oltp::read_write_client;
 pub use sqlbench::sqlbench_operations;
 
 /// Every workload, in the order `dbduel list workloads` shows them.
@@ -53,6 +55,16 @@ pub const ADVISED: ScaledWorkload = ScaledWorkload { kind: &tpcc::TPCC, scale: "
 
 pub fn workload_kind(name: &str) -> Option<&'static WorkloadKind> {
     WORKLOADS.iter().find(|kind| kind.name == name)
+}
+
+/// One client of a script on any connection, as real as those of a trial: it is how our own code is
+/// measured and tested without a server. The name and the options must be valid.
+pub fn client_on<C: Connection>(
+    name: &str,
+    given: &BTreeMap<String, OptionValue>,
+    connection: C,
+) -> Result<impl Client<Connection = C> + use<C>, Error> {
+    oltp::client_on(workload_kind(name).expect("the caller names a workload"), given, connection)
 }
 
 /// What the load generator sends to a server that does nothing, to measure itself: point selects, or, as one pass,

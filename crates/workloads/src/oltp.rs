@@ -13,142 +13,36 @@ mod options;
 mod rest;
 mod rules;
 mod schema;
+mod script;
 pub mod scripts;
 mod session;
 mod sql;
 mod text;
 
+use script::{Oltp, Script};
+pub use sql::Version;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Value};
+use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 
-use self::brackets::Brackets;
 use self::client::{OltpClient, Parameter};
 use self::rest::{NoRest, Rest};
 use self::rules::Rules;
-use self::schema::{Rows, Schema};
-use self::sql::{Kind, Statements};
-use crate::workload_kind;
-use load::Distribution;
+use self::schema::Rows;
+use self::sql::Kind;
 use load::{
     Answers, Client, ClientFuture, Expected, HasPlans, Ignored, NamedStatement, OptionValue, Options, OtherMix,
-    ReusesTables, Setting, Slot, Table, Tally, Workload, WorkloadSpec, queries,
+    ReusesTables, Setting, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, queries,
 };
 
-/// How many statements of each kind a transaction has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Mix {
-    transaction: bool,
-    point_selects: u64,
-    /// Point selects read all columns, and not only `c`.
-    whole_rows: bool,
-    simple_ranges: u64,
-    sum_ranges: u64,
-    order_ranges: u64,
-    distinct_ranges: u64,
-    index_updates: u64,
-    non_index_updates: u64,
-    /// sysbench 0.4.12 updates the row once more that it then deletes and inserts.
-    update_before_delete: bool,
-    delete_inserts: u64,
-}
-
-impl Mix {
-    /// The kinds of statements it needs, in the order it runs them.
-    fn kinds(&self) -> Vec<Kind> {
-        [
-            (self.point_kind(), self.point_selects),
-            (Kind::SimpleRange, self.simple_ranges),
-            (Kind::SumRange, self.sum_ranges),
-            (Kind::OrderRange, self.order_ranges),
-            (Kind::DistinctRange, self.distinct_ranges),
-            (Kind::UpdateIndex, self.index_updates + u64::from(self.update_before_delete)),
-            (Kind::UpdateNonIndex, self.non_index_updates),
-            (Kind::Delete, self.delete_inserts),
-            (Kind::Insert, self.delete_inserts),
-        ]
-        .into_iter()
-        .filter_map(|(kind, count)| (count > 0).then_some(kind))
-        .collect()
-    }
-
-    fn point_kind(&self) -> Kind {
-        if self.whole_rows { Kind::RowSelect } else { Kind::PointSelect }
-    }
-
-    /// There are point selects, and nothing else.
-    fn is_points_only(&self) -> bool {
-        *self == Mix { point_selects: self.point_selects, whole_rows: self.whole_rows, ..Mix::default() }
-    }
-}
-
-/// What one transaction is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Script {
-    Mix(Mix),
-    /// A delete without an insert behind it: the table drains.
-    Delete,
-    Insert,
-    RandomPoints {
-        points: usize,
-    },
-    RandomRanges {
-        ranges: usize,
-        delta: u64,
-    },
-    /// 0.4, `nontrx`: a select of the other text column.
-    PadSelect,
-    /// 0.4, `nontrx`: a delete of an id that was not deleted before.
-    UniqueDelete,
-    /// 0.4, `nontrx`: an insert into the table that was emptied when the run began.
-    FreshInsert,
-    /// 0.4, `sp`: a call of the user's own procedure.
-    Procedure,
-}
-
-/// What only 0.4 has.
-#[derive(Debug, Clone, Default)]
-struct ClassicWays {
-    brackets: Brackets,
-    /// The user's own, for mode `sp`.
-    procedure: String,
-    /// The user's rest before each statement but BEGIN and COMMIT, inside the request: least and most.
-    delay_us: Option<(u64, u64)>,
-}
-
-/// Whose rules the text of statements, ranges and strings follow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Version {
-    /// 1.0.
-    Modern,
-    /// 0.4.12.
-    Classic,
-}
-
-#[derive(Debug, Clone)]
-struct Oltp {
-    schema: Schema,
-    rules: Rules,
-    ids: Distribution,
-    range_size: u64,
-    /// Whether statements are prepared, or sent as text with their values in it.
-    prepares: bool,
-    script: Script,
-    /// The script that has every statement, and whose other mix is one with the reads alone.
-    is_read_write: bool,
-    classic: ClassicWays,
-}
-
-/// One client of a script on any connection, as real as those of a trial: it is how our own code is
-/// measured and tested without a server. The name and the options must be valid.
+/// One client of a script on any connection. The options must be valid.
 pub fn client_on<C: Connection>(
-    name: &str,
+    kind: &WorkloadKind,
     given: &BTreeMap<String, OptionValue>,
     connection: C,
 ) -> Result<impl Client<Connection = C> + use<C>, Error> {
-    let kind = workload_kind(name).expect("the caller names a workload");
-    let built = Options::new(kind.options, given).map(|options| scripts::by_name(name, &options));
+    let built = Options::new(kind.options, given).map(|options| scripts::by_name(kind.name, &options));
     let oltp = built.and_then(|oltp| oltp.expect("the caller names a script of one client's own"));
     let oltp = oltp.expect("the caller's options are valid");
     OltpClient::new(Arc::new(oltp), Parameter { client: 0, clients: 1, input_seed: 1 }, connection, NoRest)
@@ -156,87 +50,7 @@ pub fn client_on<C: Connection>(
 
 /// One client of the default `oltp_read_write`: what `cargo xtask bench-load` measures.
 pub fn read_write_client<C: Connection>(connection: C) -> Result<impl Client<Connection = C> + use<C>, Error> {
-    client_on("oltp_read_write", &BTreeMap::new(), connection)
-}
-
-impl Oltp {
-    /// The kinds of statements its transactions have.
-    fn kinds(&self) -> Vec<Kind> {
-        let insert = if self.schema.auto_inc { Kind::InsertNumbered } else { Kind::Insert };
-        match self.script {
-            Script::Mix(mix) => mix.kinds(),
-            Script::Delete | Script::UniqueDelete => vec![Kind::Delete],
-            Script::Insert | Script::FreshInsert => vec![insert],
-            Script::RandomPoints { .. } => vec![Kind::RandomPoints],
-            Script::RandomRanges { .. } => vec![Kind::RandomRanges],
-            Script::PadSelect => vec![Kind::PadSelect],
-            Script::Procedure => vec![Kind::Procedure],
-        }
-    }
-
-    /// How many values stand in the lists of `select_random_*`.
-    fn list_values(&self) -> usize {
-        match self.script {
-            Script::RandomPoints { points } => points,
-            Script::RandomRanges { ranges, .. } => 2 * ranges,
-            _ => 0,
-        }
-    }
-
-    /// What a kind's statement names: a table, but for a procedure.
-    fn subject(&self, kind: Kind, table: u64) -> String {
-        match kind {
-            Kind::Procedure => self.classic.procedure.clone(),
-            _ => self.schema.table_name(table),
-        }
-    }
-
-    fn changes_rows(&self) -> bool {
-        self.kinds().into_iter().any(|kind| !kind.is_read())
-    }
-
-    /// A statement about the row in the middle of the first table, where most distributions draw.
-    fn explained(&self, kind: Kind, dialect: Dialect) -> NamedStatement {
-        let id = (self.schema.rows / 2).max(1) as i64;
-        let end = id + self.range_size as i64 - 1;
-        let values = match kind {
-            Kind::SimpleRange | Kind::SumRange | Kind::OrderRange | Kind::DistinctRange => {
-                vec![Value::Int(id), Value::Int(end)]
-            }
-            Kind::UpdateNonIndex => vec![Value::Text(b"12-34"), Value::Int(id)],
-            Kind::RandomPoints => (0..self.list_values() as i64).map(|place| Value::Int(id + place)).collect(),
-            Kind::RandomRanges => {
-                let delta = if let Script::RandomRanges { delta, .. } = self.script { delta as i64 } else { 0 };
-                let range = |place: i64| [Value::Int(id + place), Value::Int(id + place + delta)];
-                (0..self.list_values() as i64 / 2).flat_map(range).collect()
-            }
-            _ => vec![Value::Int(id)],
-        };
-        let sql = Statements::of(self.schema.version);
-        let template = sql.template(kind, &self.subject(kind, 0), dialect, self.list_values());
-        let mut text = String::new();
-        template.fill(&values, &mut text);
-        NamedStatement { name: kind.section(dialect).to_owned(), sql: text }
-    }
-
-    fn transaction(&self) -> bool {
-        matches!(self.script, Script::Mix(mix) if mix.transaction)
-    }
-
-    fn rows_after(&self) -> Rows {
-        match self.script {
-            // A delete that committed alone, and whose insert was then refused, is not repeated.
-            Script::Mix(mix) if !mix.transaction && self.rules == Rules::Modern => Rows::Drain,
-            Script::Mix(_) | Script::RandomPoints { .. } | Script::RandomRanges { .. } | Script::PadSelect => {
-                Rows::Stay
-            }
-            Script::Delete | Script::UniqueDelete => Rows::Drain,
-            Script::Insert if self.schema.auto_inc => Rows::Grow,
-            Script::Insert => Rows::Scatter,
-            Script::FreshInsert => Rows::Restart,
-            Script::Procedure => Rows::Unknown,
-        }
-    }
+    client_on(&scripts::READ_WRITE, &BTreeMap::new(), connection)
 }
 
 impl Workload for Oltp {

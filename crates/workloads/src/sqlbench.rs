@@ -21,9 +21,8 @@ use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 
-use self::bench::{Bench, Stop};
+use self::bench::{Bench, Program, Stop};
 use self::options::SqlBench;
-use self::programs::Program;
 use self::session::Session;
 use load::{
     ClientFuture, Fatal, Gauge, Metric, OperationTally, OptionError, Options, Outcome, ProgramTally, Scratch,
@@ -39,12 +38,21 @@ pub const SQL_BENCH: WorkloadKind = WorkloadKind {
 };
 
 fn build(options: &Options) -> Result<Box<dyn Workload>, OptionError> {
-    Ok(Box::new(SqlBench::new(options)?))
+    let programs = programs::chosen(options)?;
+    programs::expect_operations(options, &programs)?;
+    Ok(Box::new(Pass { programs, options: SqlBench::new(options)? }))
+}
+
+/// The workload: everything that is decided.
+#[derive(Debug, Clone)]
+struct Pass {
+    programs: Vec<&'static Program>,
+    options: SqlBench,
 }
 
 const SECONDS: Metric = Metric { name: "seconds", unit: "s", title: "time of all operations (s)" };
 
-impl Workload for SqlBench {
+impl Workload for Pass {
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             clients: Some(1),
@@ -64,8 +72,8 @@ impl Workload for SqlBench {
     }
 
     fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let options = self.clone();
-        Ok(Box::pin(async move { run(&options, &slot, connection) }))
+        let pass = self.clone();
+        Ok(Box::pin(async move { run(&pass, &slot, connection) }))
     }
 
     fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
@@ -78,19 +86,19 @@ impl Workload for SqlBench {
     }
 }
 
-impl SinglePass for SqlBench {
+impl SinglePass for Pass {
     fn parts(&self) -> Vec<&'static str> {
         self.programs.iter().map(|program| program.name).collect()
     }
 
     fn operations(&self) -> usize {
-        let wanted = |name: &&&str| self.operations.is_empty() || self.operations.iter().any(|one| one == **name);
+        let wanted = |name: &&&str| self.options.reports(name);
         let names = self.programs.iter().flat_map(|program| program.operations);
         names.filter(wanted).collect::<std::collections::BTreeSet<_>>().len()
     }
 
     fn expected_duration(&self) -> Duration {
-        guess::pass(self)
+        guess::pass(&self.options, &self.programs)
     }
 }
 
@@ -100,13 +108,13 @@ pub fn sqlbench_operations(program: &str) -> &'static [&'static str] {
 }
 
 /// The whole pass. It never waits but for the server, so its future completes at the first poll.
-fn run(options: &SqlBench, slot: &Slot, connection: AnyConnection) -> Result<(), Fatal> {
+fn run(pass: &Pass, slot: &Slot, connection: AnyConnection) -> Result<(), Fatal> {
     let mut session = Session::new(connection);
     let begun_ns = monotonic_ns();
     let (mut programs, mut broken_off) = (Vec::new(), None);
-    for (part, program) in options.programs.iter().enumerate() {
+    for (part, program) in pass.programs.iter().enumerate() {
         slot.timeline.part.store(part, Ordering::Relaxed);
-        let (tally, fatal) = run_program(options, program, &mut session, slot.gauge.as_ref());
+        let (tally, fatal) = run_program(&pass.options, program, &mut session, slot.gauge.as_ref());
         programs.push(tally);
         broken_off = fatal;
         if broken_off.is_some() {

@@ -27,7 +27,8 @@ mod statements;
 mod tests;
 mod text;
 
-use std::borrow::Cow;
+use options::{DEFERRED_DELIVERY, KINDS_OF_CLIENTS};
+pub use options::{KINDS, Tpcc};
 use std::sync::Arc;
 
 use driver::{Admin, AnyConnection, AsText, Dialect, Error, RowSink};
@@ -35,11 +36,10 @@ use driver::{Admin, AnyConnection, AsText, Dialect, Error, RowSink};
 use self::client::TpccClient;
 pub use self::client::{COUNT_NAMES, client_on};
 pub use self::null::NullEngine;
-use self::options::{Delivery, Form, Home, Mix, Pacing};
+use self::options::{Delivery, Form, Pacing};
 use load::{
     Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Ignored, Metric, NamedStatement,
-    OptionError, OptionValue, Options, OtherMix, ReusesTables, Slot, Table, Tally, TransactionKind, Workload,
-    WorkloadKind, WorkloadSpec, queries,
+    OptionValue, OtherMix, ReusesTables, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, queries,
 };
 
 pub const TPCC: WorkloadKind = WorkloadKind {
@@ -50,57 +50,10 @@ pub const TPCC: WorkloadKind = WorkloadKind {
     build: |options| Ok(Box::new(Tpcc::new(options)?)),
 };
 
-/// The kinds of transactions, as they are counted, with the limits of clause 5.2.5.7. With queued Deliveries
-/// `delivery` is the queueing, and the last one what was queued.
-pub const KINDS: &[TransactionKind] = &[
-    kind("new_order", "New-Order", 5.0),
-    kind("payment", "Payment", 5.0),
-    kind("order_status", "Order-Status", 5.0),
-    kind("delivery", "Delivery", 5.0),
-    kind("stock_level", "Stock-Level", 20.0),
-    kind("deferred_delivery", "Delivery, deferred", 80.0),
-];
-
-const fn kind(name: &'static str, title: &'static str, limit_s: f64) -> TransactionKind {
-    TransactionKind { name: Cow::Borrowed(name), title: Cow::Borrowed(title), p90_limit_s: Some(limit_s) }
-}
-
 const NOPM: Metric = Metric { name: "nopm", unit: "NOPM", title: "committed New-Orders per minute (NOPM)" };
 
 const DISCLAIMER: &str =
     "TPC-C-derived, not a TPC-C result: it was not audited, and published TPC-C results are no measure for it";
-
-/// How many of them are a client's, which are all that there are unless Deliveries are queued.
-const KINDS_OF_CLIENTS: usize = KINDS.len() - 1;
-const DEFERRED_DELIVERY: usize = KINDS_OF_CLIENTS;
-
-/// The workload with all options decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tpcc {
-    pub warehouses: u64,
-    /// Clients as given; 0 where they were not.
-    pub clients: u64,
-    /// Clients grow with the warehouses; 0 where they do not.
-    pub terminals_per_warehouse: u64,
-    pub form: Form,
-    pub pacing: Pacing,
-    pub mix: Mix,
-    pub home: Home,
-    pub delivery: Delivery,
-    /// Statements travel with their values in them, and nothing is prepared.
-    pub as_text: bool,
-    pub foreign_keys: bool,
-    /// Storage engine on MySQL and MariaDB.
-    pub engine: String,
-    /// How the transactions are sent and when, for a reader.
-    pub manner: String,
-}
-
-impl Tpcc {
-    fn new(options: &Options) -> Result<Tpcc, OptionError> {
-        options::read(options)
-    }
-}
 
 impl Workload for Tpcc {
     fn spec(&self) -> WorkloadSpec {

@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 use driver::{Dialect, Isolation};
 
 use super::brackets::TRANSACTIONAL;
+use super::script::{Oltp, Script};
 use super::sql::Kind;
-use super::{Oltp, Script, Version};
+use super::sql::Version;
 use load::{Answers, Expected, Setting};
 
 /// Of statements that may miss their rows, at least one in so many has to find them.

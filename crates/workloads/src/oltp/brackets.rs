@@ -4,7 +4,7 @@
 
 use driver::{Dialect, Error};
 
-use super::Oltp;
+use super::script::Oltp;
 use super::sql::Statements;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -6,10 +6,10 @@ use std::fmt::Write;
 
 use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink};
 
-use super::Version;
 use super::options::{COMPAT_MODERN, MYSQL_STORAGE_ENGINE, TABLES};
 use super::rules::Rules;
 use super::scripts::rules;
+use super::sql::Version;
 use super::sql::{Kind, Statements};
 use load::{
     Answers, Attempt, Client, ClientFuture, Expected, Ignored, OptionError, OptionSpec, Options, Outcome, Setting,

@@ -4,7 +4,7 @@ use super::brackets::Brackets;
 use super::options::*;
 use super::rules::Rules;
 use super::schema::{ROWS_MAX, Schema};
-use super::{ClassicWays, Mix, Oltp, Script};
+use super::script::{ClassicWays, Mix, Oltp, Script};
 use load::{COMPAT, OptionError, OptionSpec, Options, WorkloadKind};
 
 /// A user who rests for longer than a minute before a statement is none that a benchmark emulates.

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use driver::{Connection, Error, Value};
 
 use super::rest::Habit;
+use super::script::{Mix, Oltp, Script};
 use super::session::Session;
 use super::sql::Kind;
+use super::sql::Version;
 use super::text::{self, C_BYTES, PAD_BYTES};
-use super::{Mix, Oltp, Script, Version};
 use load::{Answers, Attempt, Client, Outcome, Rng, Turn, unique};
 
 /// Which client this is, and of how many.

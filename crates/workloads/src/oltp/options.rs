@@ -1,6 +1,6 @@
 //! The options of the OLTP workloads, under sysbench's names.
 
-use super::Mix;
+use super::script::Mix;
 use load::{COMPAT, Distribution, NO_COMPAT, OptionError, OptionSpec, Options, Special};
 
 pub const COMPAT_MODERN: OptionSpec = OptionSpec::new(

@@ -3,7 +3,7 @@
 use driver::{Admin, Dialect, Error, RowSink, Value};
 
 use super::sql::Statements;
-use super::{Version, text};
+use super::{sql::Version, text};
 use load::Distribution;
 use load::{OptionError, Options, Rng, Table};
 

@@ -3,7 +3,7 @@
 use super::options::*;
 use super::rules::Rules;
 use super::schema::{ROWS_MAX, Schema};
-use super::{ClassicWays, Mix, Oltp, Script};
+use super::script::{ClassicWays, Mix, Oltp, Script};
 use load::{OptionError, OptionSpec, Options, Workload, WorkloadKind};
 
 /// The options that every script has, with its own in front.

@@ -5,9 +5,9 @@
 
 use driver::{Answer, Connection, Error, Statement, Value};
 
-use super::Oltp;
 use super::rest::Habit;
 use super::rules::{RollBack, Rules};
+use super::script::Oltp;
 use super::sql::{KINDS, Kind, Statements, Template};
 use load::{Answers, Attempt};
 

@@ -7,7 +7,6 @@ use std::fmt::Write;
 
 use driver::{Dialect, Value};
 
-use super::Version;
 use crate::sections;
 
 /// The kinds of statements; each is prepared once per table.
@@ -153,6 +152,15 @@ fn push_literal(value: Value<'_>, out: &mut String) {
         }
         Value::Decimal { .. } | Value::Null => unreachable!("sysbench's tables have numbers and texts only"),
     }
+}
+
+/// Whose rules the text of statements, ranges and strings follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// 1.0.
+    Modern,
+    /// 0.4.12.
+    Classic,
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use driver::{Answer, Code, Connection, Isolation, Rows, Statement, Value};
 
 use super::sql::KINDS;
 use super::*;
-use load::{ARRIVALS, Answers, Attempt, Outcome, Turn};
+use crate::workload_kind;
+use load::{ARRIVALS, Answers, Attempt, Distribution, Outcome, Turn};
 
 #[derive(Clone, Default)]
 struct Listener {

@@ -78,6 +78,17 @@ pub enum Stop {
     Pass(Fatal),
 }
 
+/// One program of the suite.
+#[derive(Debug)]
+pub struct Program {
+    pub name: &'static str,
+    /// Its operations, in the order they run: what is missing when it ends early is named by this list.
+    pub operations: &'static [&'static str],
+    /// One of the eight of the classic table.
+    pub classic: bool,
+    pub run: fn(&mut Bench<'_>) -> Result<(), Stop>,
+}
+
 /// One program under way.
 pub struct Bench<'a> {
     pub options: &'a SqlBench,

@@ -5,7 +5,6 @@ use std::time::Duration;
 use driver::Dialect;
 
 use super::limits::{Era, Limits};
-use super::programs::{PROGRAMS, Program};
 use load::{OptionError, OptionSpec, Options};
 
 pub const OPTIONS: &[OptionSpec] = &[
@@ -40,10 +39,9 @@ pub enum Prepare {
     Server,
 }
 
-/// The workload with all options decided.
+/// All options decided but the programs.
 #[derive(Debug, Clone)]
 pub struct SqlBench {
-    pub programs: Vec<&'static Program>,
     /// Empty for all.
     pub operations: Vec<String>,
     pub small: bool,
@@ -57,10 +55,8 @@ pub struct SqlBench {
 
 impl SqlBench {
     pub fn new(options: &Options) -> Result<SqlBench, OptionError> {
-        let programs = programs(options)?;
         Ok(SqlBench {
-            operations: operations(options, &programs)?,
-            programs,
+            operations: options.list("operations")?,
             small: options.flag("small")?,
             fast: options.flag("fast")?,
             create_options: options.text("create_options")?.trim().to_owned(),
@@ -84,27 +80,4 @@ impl SqlBench {
     pub fn loops(&self, full: u64, divisor: u64) -> u64 {
         if self.small { full / divisor } else { full }
     }
-}
-
-/// In the suite's order, whatever the order they are named in.
-fn programs(options: &Options) -> Result<Vec<&'static Program>, OptionError> {
-    let named = options.list("programs")?;
-    if let Some(unknown) = named.iter().find(|name| !PROGRAMS.iter().any(|program| program.name == **name)) {
-        let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
-        return Err(options.error("programs", format!("no program `{unknown}`; there are {}", known.join(", "))));
-    }
-    let wanted = |program: &&Program| {
-        if named.is_empty() { program.classic } else { named.iter().any(|name| name == program.name) }
-    };
-    Ok(PROGRAMS.iter().filter(wanted).collect())
-}
-
-fn operations(options: &Options, programs: &[&'static Program]) -> Result<Vec<String>, OptionError> {
-    let named = options.list("operations")?;
-    let known = |name: &String| programs.iter().any(|program| program.operations.contains(&name.as_str()));
-    if let Some(unknown) = named.iter().find(|name| !known(name)) {
-        let of: Vec<&str> = programs.iter().map(|program| program.name).collect();
-        return Err(options.error("operations", format!("no operation `{unknown}` in {}", of.join(", "))));
-    }
-    Ok(named)
 }

@@ -27,12 +27,13 @@ use self::arrays::Arrays;
 use self::lists::Lists;
 use super::client::{Count, Desk};
 use super::inputs::{Customer, Delivery, LINES_MAX, Line, NewOrder, OrderStatus, Payment, StockLevel};
+use super::options::Tpcc;
 use super::random::DISTRICTS;
 use super::statements::{
     Brackets, Change, LINES_OF_ORDER, Preparer, Shown, expect_unused, is_original, middle, missing, order_total, read,
     read_row, stock_after, write,
 };
-use super::{Tpcc, options, rows};
+use super::{options, rows};
 use load::{Attempt, Outcome};
 
 const FILE: &str = include_str!("batch.sql");

@@ -13,8 +13,8 @@ use driver::{Admin, Dialect, Error};
 
 use super::client::Count;
 use super::options::Delivery;
+use super::options::{DEFERRED_DELIVERY, Tpcc};
 use super::random::{CUSTOMERS_PER_DISTRICT, DISTRICTS, ITEMS};
-use super::{DEFERRED_DELIVERY, Tpcc};
 use crate::sections::section;
 use load::Tally;
 

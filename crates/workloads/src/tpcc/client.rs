@@ -9,13 +9,13 @@ use driver::{Connection, Error, Rows};
 
 use super::batch::BatchForm;
 use super::inputs::{Drawer, Inputs, NewOrder, Payment};
+use super::options::{DEFERRED_DELIVERY, Tpcc};
 use super::options::{Form, Pacing};
 use super::pacing::{self, Pauses};
 use super::procedures::ProceduresForm;
 use super::random::DISTRICTS;
 use super::rows::RowsForm;
 use super::stamp::Stamp;
-use super::{DEFERRED_DELIVERY, Tpcc};
 use load::{Attempt, Client, Giver, Outcome, Slot, Turn};
 
 /// What clients count beside statements, of committed transactions.

@@ -3,7 +3,7 @@
 //! Inputs follow from the seed, the series and the number of a transaction, and from nothing that a
 //! server answers, so that every contender gets the same and a retry repeats them.
 
-use super::Tpcc;
+use super::options::Tpcc;
 use super::options::{Home, Mix};
 use super::random::{CUSTOMERS_PER_DISTRICT, Constants, DISTRICTS, ITEMS, LAST_NAMES, LastName, nurand, rnd};
 use load::{ARRIVALS, Rng, Turn};

@@ -5,7 +5,7 @@
 
 use driver::{Admin, Error};
 
-use super::Tpcc;
+use super::options::Tpcc;
 use super::random::c_last_of_load;
 use super::schema::RELATIONS;
 

@@ -1,7 +1,8 @@
 //! The options of the TPC-C-derived workload, and the profiles that choose several at once.
 
-use super::Tpcc;
+use load::TransactionKind;
 use load::{OptionError, OptionSpec, Options};
+use std::borrow::Cow;
 
 /// What a profile decides unless the option is given beside it.
 const AUTO: &str = "auto";
@@ -158,4 +159,52 @@ fn manner(options: &Options, pacing: Pacing) -> String {
     let rests = pacing == Pacing::Spec;
     let rest = if rests { "keying and think times as specified" } else { "no keying and no think times" };
     format!("{text}; {rest}")
+}
+
+/// The kinds of transactions, as they are counted, with the limits of clause 5.2.5.7. With queued Deliveries
+/// `delivery` is the queueing, and the last one what was queued.
+pub const KINDS: &[TransactionKind] = &[
+    kind("new_order", "New-Order", 5.0),
+    kind("payment", "Payment", 5.0),
+    kind("order_status", "Order-Status", 5.0),
+    kind("delivery", "Delivery", 5.0),
+    kind("stock_level", "Stock-Level", 20.0),
+    kind("deferred_delivery", "Delivery, deferred", 80.0),
+];
+
+pub(super) const fn kind(name: &'static str, title: &'static str, limit_s: f64) -> TransactionKind {
+    TransactionKind { name: Cow::Borrowed(name), title: Cow::Borrowed(title), p90_limit_s: Some(limit_s) }
+}
+
+/// How many of them are a client's, which are all that there are unless Deliveries are queued.
+pub(super) const KINDS_OF_CLIENTS: usize = KINDS.len() - 1;
+
+pub(super) const DEFERRED_DELIVERY: usize = KINDS_OF_CLIENTS;
+
+/// The workload with all options decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tpcc {
+    pub warehouses: u64,
+    /// Clients as given; 0 where they were not.
+    pub clients: u64,
+    /// Clients grow with the warehouses; 0 where they do not.
+    pub terminals_per_warehouse: u64,
+    pub form: Form,
+    pub pacing: Pacing,
+    pub mix: Mix,
+    pub home: Home,
+    pub delivery: Delivery,
+    /// Statements travel with their values in them, and nothing is prepared.
+    pub as_text: bool,
+    pub foreign_keys: bool,
+    /// Storage engine on MySQL and MariaDB.
+    pub engine: String,
+    /// How the transactions are sent and when, for a reader.
+    pub manner: String,
+}
+
+impl Tpcc {
+    pub(crate) fn new(options: &Options) -> Result<Tpcc, OptionError> {
+        read(options)
+    }
 }

@@ -5,8 +5,8 @@
 
 use driver::{Error, RowSink, Value};
 
-use super::Tpcc;
 use super::meta::{self, FORMAT_VERSION};
+use super::options::Tpcc;
 use super::random::{CUSTOMERS_PER_DISTRICT, DISTRICTS, ITEMS, LAST_NAMES, LastName, c_last_of_load, nurand, rnd};
 use super::schema::{RELATIONS, Relation};
 use super::text::{Address, Text, data, digits, fill};

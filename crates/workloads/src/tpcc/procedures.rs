@@ -17,9 +17,9 @@ use driver::{Admin, Connection, Dialect, Error, Statement, Value};
 
 use super::client::{Count, Desk, Progress};
 use super::inputs::{Customer, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use super::options::{self, Tpcc};
 use super::random::DISTRICTS;
 use super::statements::{Buffer, Preparer, expect_unused, missing, money, outrun};
-use super::{Tpcc, options};
 use crate::sections::section;
 use load::{Attempt, Outcome};
 

@@ -12,13 +12,13 @@ use driver::{Connection, Error, Statement, Value};
 
 use super::client::{Count, Desk};
 use super::inputs::{Customer, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel};
+use super::options::{self, Tpcc};
 use super::random::DISTRICTS;
 use super::stamp::StampText;
 use super::statements::{
     Brackets, Buffer, C_DATA_BYTES, Change, LINES_OF_ORDER, Preparer, REREADS_MAX, Shown, expect_unused, history_data,
     is_original, middle, missing, money, order_total, outrun, payment_note, read, read_row, stock_after, write,
 };
-use super::{Tpcc, options};
 use load::{Attempt, Outcome};
 
 pub const FILE: &str = include_str!("rows.sql");

@@ -5,7 +5,7 @@
 use driver::Dialect;
 
 use super::options::Pacing;
-use super::{DEFERRED_DELIVERY, KINDS_OF_CLIENTS, Tpcc};
+use super::options::{DEFERRED_DELIVERY, KINDS_OF_CLIENTS, Tpcc};
 use load::{Background, KindTally, Tally};
 
 const MIB: u64 = 1 << 20;

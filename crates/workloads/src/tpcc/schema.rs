@@ -8,7 +8,7 @@
 
 use driver::Dialect;
 
-use super::Tpcc;
+use super::options::Tpcc;
 use super::random::{CUSTOMERS_PER_DISTRICT, DISTRICTS, ITEMS};
 use crate::sections::find;
 use load::Table;

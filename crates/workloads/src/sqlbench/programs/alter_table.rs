@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use driver::Dialect;
 
-use super::Program;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Operation, Stop};
 use crate::sqlbench::ddl::{Column, Shape, Type, drop_index};
 

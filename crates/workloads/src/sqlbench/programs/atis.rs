@@ -5,7 +5,8 @@ mod queries;
 mod schema;
 
 use self::queries::{GROUPS, Group};
-use super::{Program, tables};
+use super::tables;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Operation, Stop};
 use crate::sqlbench::ddl::Shape;
 

@@ -1,6 +1,6 @@
 //! `big-tables`: rows of a thousand columns, read and written.
 
-use super::Program;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Operation, Stop};
 use crate::sqlbench::ddl::{Column, Shape, Type};
 

@@ -1,6 +1,6 @@
 //! `connect`: opening connections, and statements that cost the server next to nothing.
 
-use super::Program;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Operation, Stop};
 use crate::sqlbench::ddl::{Column, Shape, Type};
 

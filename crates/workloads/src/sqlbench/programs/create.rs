@@ -1,6 +1,6 @@
 //! `create`: tables made and dropped, one by one, and among thousands of others.
 
-use super::Program;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Operation, Stop};
 use crate::sqlbench::ddl::{Column, Shape, Type};
 

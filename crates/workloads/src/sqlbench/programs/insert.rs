@@ -1,6 +1,7 @@
 //! `insert`: three hundred thousand rows inserted, read in every order and by every key, changed and deleted;
 //! then a table with seventeen indexed columns, and inserts of many rows each.
 
+mod data;
 mod deletes;
 mod fill;
 mod groups;
@@ -11,10 +12,9 @@ mod ordered;
 mod ranges;
 mod updates;
 
-use super::Program;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Stop};
-use crate::sqlbench::options::SqlBench;
-use crate::sqlbench::sequence::{Sequence, shuffled};
+use data::{Data, Scale};
 
 pub const INSERT: Program = Program {
     name: "insert",
@@ -70,56 +70,6 @@ pub const INSERT: Program = Program {
     classic: true,
     run,
 };
-
-/// How long the loops are, and how many rows there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Scale {
-    /// Rows of one of the three parts that the table is filled in.
-    loops: u64,
-    rows: u64,
-    /// Turns of what reads or changes the whole table.
-    repeats: u64,
-    /// Turns of what reads a range.
-    ranges: u64,
-    /// Turns of what reads a row by a key.
-    keys: u64,
-    /// Rows of the table with many keys.
-    many_keys: u64,
-}
-
-impl Scale {
-    const FULL: Scale = Scale::new(100_000, 500, 100_000, 100_000);
-    const SMALL: Scale = Scale::new(1000, 10, 10, 100);
-
-    const fn new(loops: u64, ranges: u64, keys: u64, many_keys: u64) -> Scale {
-        Scale { loops, rows: 3 * loops, repeats: 10, ranges, keys, many_keys }
-    }
-
-    fn of(options: &SqlBench) -> Scale {
-        if options.small { Scale::SMALL } else { Scale::FULL }
-    }
-}
-
-/// The scale, and the numbers that rows and queries are drawn from.
-struct Data {
-    scale: Scale,
-    /// The keys of the table's middle third in a shuffled order, and a zero behind them.
-    shuffled: Vec<u64>,
-    /// Goes on through the whole program.
-    sequence: Sequence,
-}
-
-impl Data {
-    fn new(scale: Scale) -> Data {
-        let (shuffled, sequence) = shuffled(scale.loops);
-        Data { scale, shuffled, sequence }
-    }
-
-    /// Number `place` of the shuffled ones.
-    fn shuffled(&self, place: u64) -> u64 {
-        self.shuffled[place as usize]
-    }
-}
 
 fn run(bench: &mut Bench) -> Result<(), Stop> {
     let mut data = Data::new(Scale::of(bench.options));

@@ -2,10 +2,11 @@
 
 mod conditions;
 
+use conditions::REGIONS;
 use std::fmt;
 
 use self::conditions::{Data, Query, Row};
-use super::Program;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Operation, Stop};
 use crate::sqlbench::ddl::{Column, Shape, Type};
 use crate::sqlbench::session::Session;
@@ -32,8 +33,6 @@ pub const SELECT: Program = Program {
     classic: true,
     run,
 };
-
-const REGIONS: u64 = 6;
 
 fn run(bench: &mut Bench) -> Result<(), Stop> {
     let loops = bench.options.loops(10_000, 10);

@@ -2,7 +2,7 @@
 
 use driver::{Dialect, Error};
 
-use super::Program;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Operation, Stop};
 use crate::sqlbench::ddl::{Column, Shape, Type};
 use crate::sqlbench::session::Session;

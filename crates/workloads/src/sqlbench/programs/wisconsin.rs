@@ -2,8 +2,9 @@
 
 mod data;
 
-use super::{Program, tables};
+use super::tables;
 use crate::sections::named;
+use crate::sqlbench::bench::Program;
 use crate::sqlbench::bench::{Bench, Operation, Stop};
 use crate::sqlbench::ddl::{Column, Shape, Type};
 

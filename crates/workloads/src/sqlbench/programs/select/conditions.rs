@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::REGIONS;
 use crate::sqlbench::sequence::Sequence;
 
 /// One row of the table.
@@ -151,6 +150,8 @@ impl Data {
         self.rows.iter().filter(|row| chosen(row)).count() as u64
     }
 }
+
+pub(super) const REGIONS: u64 = 6;
 
 #[cfg(test)]
 mod tests {

@@ -1,7 +1,7 @@
 //! What flights cost, in which class, and for whom.
 
 use super::flights::{FLIGHTS, ROUTES, Route, airline_code, flight_code};
-use super::{Row, row};
+use super::row::{Row, row};
 
 const FARES: u64 = 534;
 const RESTRICTIONS: u64 = 65;

@@ -1,7 +1,7 @@
 //! Aircraft, airlines, and the flights that they make.
 
 use super::places::{AIRPORTS, Airport};
-use super::{Row, row};
+use super::row::{Row, row};
 
 pub const FLIGHTS: u64 = 579;
 const CONNECTIONS: u64 = 164;

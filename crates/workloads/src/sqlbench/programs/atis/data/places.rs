@@ -1,6 +1,6 @@
 //! Airports, cities and states, and how to get from one to the other.
 
-use super::{Row, row};
+use super::row::{Row, row};
 
 /// An airport: its code, and the state and time zone it lies in.
 pub struct Airport {

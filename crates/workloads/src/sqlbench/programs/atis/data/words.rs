@@ -1,6 +1,6 @@
 //! Calendars, meals and abbreviations.
 
-use super::{Row, row};
+use super::row::{Row, row};
 
 const DAYS: [&str; 7] = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"];
 
