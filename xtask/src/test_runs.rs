@@ -9,8 +9,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
+
+use crate::tidy;
 
 /// Waits for intervals to end more than it computes: more of its tests at once than there are cores, and the other
 /// programs beside it.
@@ -42,6 +44,37 @@ pub fn run(root: &Path) -> Result<()> {
     second_run(&ended)
 }
 
+/// The quick tests of dbduel, which most changes of what users read show in.
+const TRANSCRIPTS: [&str; 6] = ["--bin", "dbduel", "--test", "cli", "--test", "one_line"];
+
+/// Lints and tests some crates, and what they can change of pages and transcripts.
+pub fn run_of(root: &Path, crates: &[String]) -> Result<()> {
+    let arrows = tidy::arrows_found(root)?;
+    if let Some(unknown) = crates.iter().find(|name| !arrows.contains_key(*name)) {
+        let known: Vec<&str> = arrows.keys().map(String::as_str).collect();
+        bail!("no crate `{unknown}`; there are: {}", known.join(", "));
+    }
+    let is_under = |user: &str| crates.iter().any(|name| name == user || uses(&arrows, user, name));
+    let package = |name: &str| if name == "dbduel" { name.to_owned() } else { format!("dbduel-{name}") };
+    let mut own: Vec<&str> = crates.iter().map(String::as_str).filter(|name| *name != "dbduel").collect();
+    if is_under("report") && !own.contains(&"report") {
+        own.push("report");
+    }
+    let packages: Vec<String> = own.into_iter().flat_map(|name| ["--package".to_owned(), package(name)]).collect();
+    let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+    let mut programs = if packages.is_empty() { Vec::new() } else { built(root, &packages)? };
+    if is_under("dbduel") {
+        programs.extend(built(root, &[&["--package", "dbduel"], &TRANSCRIPTS[..]].concat())?);
+    }
+    programs.sort_by_key(|program| place(&["cli", "one_line"], program));
+    second_run(&run_all(&programs, AT_A_TIME)?)
+}
+
+/// Whether a crate uses another one, itself or through others.
+fn uses(arrows: &tidy::Arrows, user: &str, used: &str) -> bool {
+    arrows.get(user).into_iter().flatten().any(|one| one == used || uses(arrows, one, used))
+}
+
 /// Where a program stands in a list; behind it those that it does not name.
 fn place(list: &[&str], program: &Program) -> usize {
     list.iter().position(|name| *name == program.name).unwrap_or(list.len())
@@ -70,10 +103,15 @@ const LINTED: [(&str, &str); 2] =
 
 /// Lints the workspace and builds all test programs, with the same features as `cargo test --workspace`.
 fn build(root: &Path) -> Result<Vec<Program>> {
-    let arguments = ["test", "--workspace", "--no-run", "--message-format=json-render-diagnostics"];
+    built(root, &["--workspace"])
+}
+
+/// Of these packages and targets.
+fn built(root: &Path, what: &[&str]) -> Result<Vec<Program>> {
+    let arguments = [&["test", "--no-run", "--message-format=json-render-diagnostics"], what].concat();
     eprintln!("$ RUSTC_WORKSPACE_WRAPPER=clippy-driver cargo {}", arguments.join(" "));
     let mut cargo = Command::new("cargo")
-        .args(arguments)
+        .args(&arguments)
         .envs(LINTED)
         .current_dir(root)
         .stdout(Stdio::piped())
@@ -178,6 +216,19 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_crate_is_used_itself_or_through_others() {
+        let arrows = [("a", vec![]), ("b", vec!["a".to_owned()]), ("c", vec!["b".to_owned()])];
+        let arrows: tidy::Arrows = arrows.map(|(name, used)| (name.to_owned(), used)).into();
+        assert!(uses(&arrows, "c", "a") && uses(&arrows, "b", "a") && !uses(&arrows, "a", "c"));
+    }
+
+    #[test]
+    fn an_unknown_crate_is_answered_with_those_that_there_are() {
+        let error = run_of(&crate::workspace_root(), &["drivr".to_owned()]).unwrap_err().to_string();
+        assert!(error.starts_with("no crate `drivr`; there are: advisor, analysis, "), "{error}");
+    }
 
     #[test]
     fn the_name_of_a_failed_test_is_read_from_its_line() {

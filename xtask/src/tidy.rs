@@ -102,7 +102,7 @@ fn crates_with_features(root: &Path, of: &[&str]) -> Result<BTreeSet<String>> {
 }
 
 /// The crates that each crate uses, sorted.
-type Arrows = BTreeMap<String, Vec<String>>;
+pub type Arrows = BTreeMap<String, Vec<String>>;
 
 /// Rows like ``| `load` | clock, pacer | `driver` `latency` |`` of the one table with three columns.
 fn arrows_listed(text: &str) -> Arrows {
@@ -117,7 +117,7 @@ fn arrows_listed(text: &str) -> Arrows {
 }
 
 /// What stands in the manifests; what only tests need is not asked.
-fn arrows_found(root: &Path) -> Result<Arrows> {
+pub fn arrows_found(root: &Path) -> Result<Arrows> {
     let mut arrows = Arrows::new();
     for entry in fs::read_dir(root.join("crates")).context("cannot read the folder of crates")? {
         let folder = entry?.path();
