@@ -94,7 +94,7 @@ impl Job {
         let workload = Options::new(request.workload.options, &request.workload_options)
             .and_then(|options| (request.workload.build)(&options))
             .map_err(|error| Failure::usage(anyhow!("{}: {error}", request.workload.name)))?;
-        let password_is_typed = request.target.password.is_some();
+        let password_is_typed = request.target.password.is_some() && request.password_file.is_none();
         let password = engine::password(&request.target, request.password_file.as_deref(), engine::PASSWORD_VARIABLE);
         request.target.password = password.map_err(Failure::usage)?;
         let target = request.target.target();

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use ::report::{dbt2, kinds, sysbench::wrong_answers, tpcc};
 use record::format::KindRecord;
-use record::format::figures::fixed;
+use record::format::figures::{self, fixed};
 use record::format::operations::{SHORT, flagged};
 
 /// Version of the JSON below.
@@ -423,6 +423,10 @@ fn row(name: &str, text: &str) -> String {
     format!("{name:<NAME_WIDTH$} {text}")
 }
 
+fn grouped(number: f64) -> String {
+    figures::grouped(&fixed(number, 0))
+}
+
 /// Broken at spaces, its further lines so many columns in.
 fn folded(line: &str, by: usize, width: usize) -> String {
     if line.chars().count() <= width {
@@ -452,20 +456,6 @@ fn time(ms: f64) -> String {
         _ if ms < 1000.0 => format!("{ms:.1}"),
         _ => grouped(ms.round()),
     }
-}
-
-/// `1,234,567`.
-fn grouped(number: f64) -> String {
-    let digits = fixed(number, 0);
-    let first = digits.len() % 3;
-    let mut out = digits[..first].to_owned();
-    for (index, digit) in digits[first..].chars().enumerate() {
-        if index % 3 == 0 && !out.is_empty() {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

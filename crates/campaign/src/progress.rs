@@ -8,6 +8,7 @@ use crate::budget::length;
 use analysis::{Conclusions, HeadToHead, cause_test, headroom};
 use experiment::plan::Plan;
 use load::Live;
+use record::format::figures;
 use record::format::operations::{SHORT, flagged};
 use record::format::{MetricRecord, PlannedTrial, Purpose, Status, TrialRecord, WorkloadRecord, point_text};
 use stats::Basis;
@@ -342,17 +343,8 @@ fn milliseconds(ms: f64) -> String {
     format!("{ms:.digits$} ms")
 }
 
-/// `2,488`
 fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    figures::grouped(&format!("{value:.0}"))
 }
 
 /// `9:41 elapsed, about 6:20 left`

@@ -149,6 +149,31 @@ pub trait Reader {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize;
 }
 
+/// Reads entries one after the other, as many as are whole: `entry` gives the length of the first, and `line` is where
+/// the reader counts lines.
+pub(crate) fn read_entries<R>(
+    reader: &mut R,
+    input: &[u8],
+    line: fn(&mut R) -> &mut u64,
+    mut entry: impl FnMut(&mut R, &[u8]) -> Option<usize>,
+) -> usize {
+    let mut at = 0;
+    while at < input.len() {
+        let Some(length) = entry(reader, &input[at..]) else { break };
+        *line(reader) += lines_in(&input[at..at + length]);
+        at += length;
+    }
+    at
+}
+
+/// The first line without its end; none where more of it may follow.
+pub(crate) fn line_of(input: &[u8], is_last: bool) -> Option<&[u8]> {
+    match memchr::memchr(b'\n', input) {
+        Some(length) => Some(&input[..length]),
+        None => is_last.then_some(input),
+    }
+}
+
 pub(crate) fn lines_in(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }

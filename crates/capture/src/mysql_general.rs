@@ -10,9 +10,7 @@
 
 use std::collections::HashMap;
 
-use memchr::memchr;
-
-use crate::event::{Act, Event, Found, Problem, Reader, What, lines_in};
+use crate::event::{Act, Event, Found, Problem, Reader, What, line_of, read_entries};
 use crate::times;
 
 pub struct GeneralLog {
@@ -210,19 +208,6 @@ impl Session {
 
 impl Reader for GeneralLog {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
-        let mut at = 0;
-        while at < input.len() {
-            let Some(length) = self.entry(&input[at..], is_last, sink) else { break };
-            self.line += lines_in(&input[at..at + length]);
-            at += length;
-        }
-        at
-    }
-}
-
-fn line_of(input: &[u8], is_last: bool) -> Option<&[u8]> {
-    match memchr(b'\n', input) {
-        Some(length) => Some(&input[..length]),
-        None => is_last.then_some(input),
+        read_entries(self, input, |log| &mut log.line, |log, rest| log.entry(rest, is_last, sink))
     }
 }

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 use memchr::{memchr, memchr_iter, memmem};
 
-use crate::event::{Act, Code, Event, Found, Problem, Reader, What, lines_in};
+use crate::event::{Act, Code, Event, Found, Problem, Reader, What, line_of, lines_in, read_entries};
 use crate::times;
 use crate::tokens::{Dialect, Inside, Scan};
 
@@ -191,21 +191,7 @@ impl SlowLog {
 
 impl Reader for SlowLog {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
-        let mut at = 0;
-        while at < input.len() {
-            let Some(length) = self.entry(&input[at..], is_last, sink) else { break };
-            self.line += lines_in(&input[at..at + length]);
-            at += length;
-        }
-        at
-    }
-}
-
-/// The first line without its end; none where more of it may follow.
-fn line_of(input: &[u8], is_last: bool) -> Option<&[u8]> {
-    match memchr(b'\n', input) {
-        Some(length) => Some(&input[..length]),
-        None => is_last.then_some(input),
+        read_entries(self, input, |log| &mut log.line, |log, rest| log.entry(rest, is_last, sink))
     }
 }
 

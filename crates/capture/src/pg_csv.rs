@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::event::{Code, Found, Problem, Reader, What, hash_of, lines_in};
+use crate::event::{Code, Found, Problem, Reader, What, hash_of, read_entries};
 use crate::pg_message::{Message, Statements};
 use crate::times;
 
@@ -110,12 +110,7 @@ impl CsvLog {
 
 impl Reader for CsvLog {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
-        let mut at = 0;
-        while at < input.len() {
-            let Some(length) = self.row(&input[at..], is_last, sink) else { break };
-            self.line += lines_in(&input[at..at + length]);
-            at += length;
-        }
+        let at = read_entries(self, input, |log| &mut log.line, |log, rest| log.row(rest, is_last, sink));
         if is_last {
             self.statements.flush(sink);
         }

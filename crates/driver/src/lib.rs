@@ -225,7 +225,9 @@ impl Error {
     pub(crate) fn unreachable(endpoint: &Endpoint, error: &std::io::Error) -> Error {
         let why = match error.kind() {
             std::io::ErrorKind::ConnectionRefused => format!("nothing listens at {endpoint} (connection refused)"),
-            std::io::ErrorKind::NotFound => format!("there is no socket {endpoint}"),
+            std::io::ErrorKind::NotFound if matches!(endpoint, Endpoint::Unix(_)) => {
+                format!("there is no socket {endpoint}")
+            }
             _ => format!("{endpoint} cannot be reached: {error}"),
         };
         Error::Lost { code: None, why }

@@ -175,7 +175,7 @@ impl RunDir {
         &self.path
     }
 
-    /// Removes a run that this process began and in which nothing was measured.
+    /// Removes a run that this process works on, if nothing was measured in it.
     pub fn remove_empty(&self) -> Result<bool> {
         if self.writer.is_none() || !self.trials()?.all().is_empty() {
             return Ok(false);

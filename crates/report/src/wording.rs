@@ -10,7 +10,7 @@ use stats::Basis;
 use analysis::{
     Caveat, Cell, Comparison, Conclusions, FlagCount, HeadToHead, Verdict, WorkloadConclusions, less_is_better,
 };
-use record::format::figures::fixed;
+use record::format::figures::{fixed, grouped};
 use record::format::{CheckRecord, ContenderFacts, ContenderRecord, PlanRecord, Point, WorkloadRecord, point_text};
 
 use super::Evidence;
@@ -310,17 +310,6 @@ pub fn number(value: f64) -> String {
 /// A count, with thousands set apart.
 pub fn integer(value: u64) -> String {
     grouped(&value.to_string())
-}
-
-fn grouped(digits: &str) -> String {
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// The median of the trials' own quantiles with its interval: `12.3 (11.9–12.8)`, at least that where

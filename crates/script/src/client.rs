@@ -197,7 +197,7 @@ impl<C: Connection, K: Clock> ScriptClient<C, K> {
     /// Why the last expression had no value.
     pub fn why(&self) -> String {
         let (kind, _) = self.session.at;
-        self.session.reason(self.script.transactions[kind].program(self.session.dialect).program)
+        self.session.reason(&self.script.transactions[kind].program(self.session.dialect))
     }
 
     /// Draws the transaction. Its variables have their first values, or where they follow pgbench those that the
@@ -945,7 +945,7 @@ impl<C: Connection, K: Clock> Client for ScriptClient<C, K> {
                 session.at = (kind, site - first.site);
                 session.answers[site].first_wrong.get_or_insert(turn);
                 return match script.by_pgbench {
-                    true => Err(session.aborted(program.program)),
+                    true => Err(session.aborted(&program)),
                     false => session.give_up(attempt).await,
                 };
             }

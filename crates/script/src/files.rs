@@ -87,7 +87,7 @@ pub(crate) fn place(dialect: Dialect) -> usize {
 
 /// A program with its variables' first values.
 pub struct Compiled<'a> {
-    pub program: &'a Program,
+    program: &'a Program,
     pub initial: &'a [Scalar],
 }
 

@@ -70,7 +70,7 @@ select 'a\x00b\xff';
 
 /// MySQL 8.0 with `log_slow_extra`.
 pub const SLOW_MYSQL: &[u8] = b"/opt/mysql/bin/mysqld, Version: 8.0.31 (MySQL Community Server - GPL). started with:
-Tcp port: 3306  Unix socket: /tmp/mysql.sock
+Tcp port: 3306  Unix socket: mysql.sock
 Time                 Id Command    Argument
 # Time: 2026-11-23T04:41:47.487186Z
 # User@Host: u[u] @ localhost [127.0.0.1]  Id:     9
@@ -117,7 +117,7 @@ from t
 ";
 
 pub const GENERAL_MYSQL: &[u8] = b"/opt/mysql/bin/mysqld, Version: 8.0.31 (MySQL Community Server - GPL). started with:
-Tcp port: 3306  Unix socket: /tmp/mysql.sock
+Tcp port: 3306  Unix socket: mysql.sock
 Time                 Id Command    Argument
 2026-11-23T04:41:47.487135Z\t    9 Query\tselect 1
 2026-11-23T04:41:47.487235Z\t    9 Init DB\tshop

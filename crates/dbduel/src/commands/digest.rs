@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Error};
 use capture::{Digest, Profile, Refused, Summary};
+use record::format::figures::grouped;
 use serde_json::{Value, json};
 
 use super::{Failure, print};
@@ -94,14 +95,7 @@ pub fn counted(count: u64, one: &str) -> String {
 }
 
 pub fn counted_as(count: u64, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(count), if count == 1 { one } else { many })
-}
-
-/// `1,234,567`
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| String::from_utf8_lossy(group).into_owned());
-    groups.collect::<Vec<_>>().join(",")
+    format!("{} {}", grouped(&count.to_string()), if count == 1 { one } else { many })
 }
 
 /// Three significant digits, with `k` and `M` for large counts.

@@ -66,10 +66,8 @@ pub fn rows(what: Listed, folder: &Path) -> Result<Vec<Value>> {
 }
 
 /// Which server a name in an experiment stands for.
-const RULE_OF_VERSIONS: &str = "\
-NAME@VERSION is that version, NAME@SERIES or NAME the newest that is known of it; one that is installed in this version
-is used as it is, any other is fetched. NAME@system is the installed one, whatever its version.
-";
+const RULE_OF_VERSIONS: &str = "NAME@VERSION is that version, NAME@SERIES or NAME the newest that is known of it; one that is installed in this \
+     version is used as it is, any other is fetched. NAME@system is the installed one, whatever its version.";
 
 pub fn text(what: Listed, rows: &[Value], folder: &Path) -> String {
     let line = |kind: &&dyn engine::Engine| {
@@ -80,7 +78,8 @@ pub fn text(what: Listed, rows: &[Value], folder: &Path) -> String {
             table(&rows.iter().map(without_image).collect::<Vec<_>>())
                 + &KNOWN.engines.0.iter().map(line).collect::<String>()
                 + "\n\n"
-                + RULE_OF_VERSIONS
+                + &report::wrapped(RULE_OF_VERSIONS, terminal::width()).join("\n")
+                + "\n"
         }
         Listed::Runs if rows.is_empty() => {
             format!("no run is stored under `{}` yet\n  next: dbduel run {}\n", folder.display(), crate::shipped::FIRST)

@@ -6,6 +6,18 @@ pub fn fixed(value: f64, digits: usize) -> String {
     without_sign_of_zero(format!("{value:.digits$}"))
 }
 
+/// The digits of a whole number with thousands set apart: `1,234,567`.
+pub fn grouped(digits: &str) -> String {
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
 /// A share of 1 as a signed percentage: `+4.1 %`, `0.0 %`.
 pub fn signed_percent(share: f64, digits: usize) -> String {
     without_sign_of_zero(format!("{:+.digits$}", share * 100.0)) + " %"
