@@ -57,6 +57,10 @@ impl Source for ServerSamples {
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => {}
         }
     }
+
+    fn takes_no_time(&self) -> bool {
+        false
+    }
 }
 
 fn add_counters(counters: &Counters, sample: &mut Sample) {
