@@ -158,6 +158,8 @@ pub struct Tables {
     /// Of the table that holds least: its name, the rows asked for, and the greatest id that it has. None where
     /// rows have no ids of their own.
     pub least: Option<(String, u64, u64)>,
+    /// The next table of a numbered series, where it is there although nobody asked for it.
+    pub further: Option<String>,
     pub foreign_keys_asked: usize,
     pub foreign_keys: usize,
     /// Answers depend on both.
@@ -166,7 +168,7 @@ pub struct Tables {
 
 /// Asks nothing that would read a whole table: a run is not to find in memory what it would not have.
 pub fn find_tables(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
-    let (mut least, mut foreign_keys_asked, mut foreign_keys) = (None, 0, 0);
+    let (mut least, mut further, mut foreign_keys_asked, mut foreign_keys) = (None, None, 0, 0);
     for table in job.workload.tables(job.target.dialect) {
         let name = &table.name;
         foreign_keys_asked += table.ddl().map(|sql| sql.matches("FOREIGN KEY").count()).sum::<usize>();
@@ -175,13 +177,28 @@ pub fn find_tables(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
             let most = admin.value(&format!("SELECT MAX(id) FROM {name}"))?;
             let most = most.and_then(|id| id.parse().ok()).unwrap_or(0);
             if least.as_ref().is_none_or(|(_, _, known)| most < *known) {
-                least = Some((table.name, table.rows, most));
+                least = Some((name.clone(), table.rows, most));
             }
+            further =
+                next_in_series(name).filter(|next| admin.rows(&format!("SELECT 1 FROM {next} WHERE 1 = 0")).is_ok());
         }
     }
     // A server that does not name its level gives no more than the weakest.
     let isolation = admin.isolation().unwrap_or(Isolation::ReadUncommitted);
-    Ok(Tables { least, foreign_keys_asked, foreign_keys, setting: Setting { dialect: job.target.dialect, isolation } })
+    Ok(Tables {
+        least,
+        further,
+        foreign_keys_asked,
+        foreign_keys,
+        setting: Setting { dialect: job.target.dialect, isolation },
+    })
+}
+
+/// `sbtest2` behind `sbtest1`.
+fn next_in_series(name: &str) -> Option<String> {
+    let stem = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    let number: u64 = name[stem.len()..].parse().ok()?;
+    Some(format!("{stem}{}", number + 1))
 }
 
 impl Tables {
@@ -192,8 +209,11 @@ impl Tables {
             let part = if most > asked { ", so that a part of the table is used" } else { "" };
             format!("{asked} rows asked for, {name} has ids to {most}{part}; ")
         });
+        let further = self.further.iter().map(|name| format!("{name} is there too and is not used; "));
         let asked = keys(self.foreign_keys_asked);
-        rows.chain([format!("foreign keys: {asked} asked for, {} there", keys(self.foreign_keys))]).collect()
+        rows.chain(further)
+            .chain([format!("foreign keys: {asked} asked for, {} there", keys(self.foreign_keys))])
+            .collect()
     }
 
     /// Flags with their reasons, where tables differ from the options.

@@ -74,6 +74,9 @@ fn tables_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
     let (out, _) = expect(&place, 0, "bench oltp_read_only --target URL --tables 2 --rows 50 --events 20");
     let stated = "50 rows asked for, sbtest1 has ids to 500, so that a part of the table is used";
     assert!(flat(&out).contains(stated) && !out.contains("flag:"), "{out}");
+    // And there may be more tables.
+    let (out, _) = expect(&place, 0, "bench oltp_read_only --target URL --tables 1 --rows 500 --events 20");
+    assert!(flat(&out).contains("sbtest2 is there too and is not used") && !out.contains("flag:"), "{out}");
 }
 
 #[test]

@@ -14,28 +14,28 @@ use analysis::{Caveat, Cell, WorkloadConclusions, less_is_better};
 use record::format::figures::fixed;
 use record::format::{Point, point_text};
 
-/// Columns of a terminal.
-const WIDTH: usize = 100;
 const UNPAIRED: &str = "These results were measured at different times, perhaps on different hosts: nothing separates a difference \
-                        of the servers\nfrom one of the circumstances. So there are ratios, and no verdicts.";
+                        of the servers \
+                        from one of the circumstances. So there are ratios, and no verdicts.";
 
 /// Two stored runs, by the operations of sql-bench where both have nothing else.
-pub fn of_runs(names: [&str; 2], evidence: [&Evidence; 2]) -> Result<String> {
+pub fn of_runs(names: [&str; 2], evidence: [&Evidence; 2], width: usize) -> Result<String> {
     if !evidence.iter().all(|one| one.plan.is_all_passes()) {
-        return Ok(runs(names, evidence));
+        return Ok(runs(names, evidence, width));
     }
     let both: Vec<Column> = evidence.iter().flat_map(|one| sqlbench::columns(one)).collect();
     sqlbench::expect_to_fit(&both)?;
-    Ok(columns(&both, &Layout::default()))
+    Ok(columns(&both, &Layout::default(), width))
 }
 
 /// Two stored runs, each under the name it was asked for by. The first one is the baseline.
-pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {
-    let mut lines = title(names.as_slice());
+pub fn runs(names: [&str; 2], evidence: [&Evidence; 2], width: usize) -> String {
+    let mut lines = title(names.as_slice(), width);
     for (name, one) in names.iter().zip(evidence) {
         let host = &one.run.host;
-        lines
-            .push(format!("{name}: {}, {}, {} cores, {}", one.run.started_at, host.cpu_model, host.cores, host.kernel));
+        let about_run =
+            format!("{name}: {}, {}, {} cores, {}", one.run.started_at, host.cpu_model, host.cores, host.kernel);
+        lines.extend(crate::wrapped(&about_run, width));
     }
     let mut shared = false;
     for first in &evidence[0].conclusions.workloads {
@@ -44,7 +44,7 @@ pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {
         shared = true;
         lines.push(String::new());
         lines.push(format!("{}: {}", first.workload, wording::primary_title(first)));
-        lines.push(workload_table(names, [first, second]));
+        lines.push(workload_table(names, [first, second], width));
     }
     if !shared {
         lines.push("\nThese runs share no workload, so nothing of them can be compared.".to_owned());
@@ -52,13 +52,13 @@ pub fn runs(names: [&str; 2], evidence: [&Evidence; 2]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn title(names: &[&str]) -> Vec<String> {
+fn title(names: &[&str], width: usize) -> Vec<String> {
     let title = format!("{} ({})", names.join(" beside "), Caveat::Unpaired.as_str());
-    [title].into_iter().chain(crate::wrapped(UNPAIRED, 80)).chain([String::new()]).collect()
+    [title].into_iter().chain(crate::wrapped(UNPAIRED, width)).chain([String::new()]).collect()
 }
 
 /// A row for each contender at each point of either run.
-fn workload_table(names: [&str; 2], workloads: [&WorkloadConclusions; 2]) -> String {
+fn workload_table(names: [&str; 2], workloads: [&WorkloadConclusions; 2], width: usize) -> String {
     let metric = &workloads[0].metric;
     let unit = workloads[0].unit(metric);
     let places: BTreeSet<(&Point, &str)> = workloads
@@ -80,7 +80,7 @@ fn workload_table(names: [&str; 2], workloads: [&WorkloadConclusions; 2]) -> Str
         let figures = [wording::optional_number(values[0]), wording::optional_number(values[1]), ratio(metric, values)];
         table = table.with_rows([[point_text(point), contender.to_owned()].into_iter().chain(figures)]);
     }
-    text::table(&table, Terminal::new(WIDTH, false)).join("\n")
+    text::table(&table, Terminal::new(width, false)).join("\n")
 }
 
 /// Above 1 the second is better.
@@ -95,9 +95,14 @@ fn ratio(metric: &str, values: [Option<f64>; 2]) -> String {
 }
 
 /// Columns of sql-bench from anywhere, as its table and the ratios of their totals.
-pub fn columns(columns: &[Column], layout: &Layout) -> String {
+pub fn columns(columns: &[Column], layout: &Layout, width: usize) -> String {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
-    title(&names).join("\n") + "\n" + &sqlbench::render(columns, layout) + "\n" + &totals(columns).join("\n") + "\n"
+    title(&names, width).join("\n")
+        + "\n"
+        + &sqlbench::render(columns, layout)
+        + "\n"
+        + &totals(columns).join("\n")
+        + "\n"
 }
 
 /// The work that all have done is compared, and the rest is named.

@@ -191,6 +191,20 @@ fn the_first_screen_fits_terminals_of_every_width() {
 }
 
 #[test]
+fn whole_reports_fit_terminals_of_every_width() {
+    for (name, evidence) in &screens() {
+        for width in [60, 80, 120] {
+            let options = Options { width: Some(width), ..Options::default() };
+            let text = text::TEXT.write(evidence, &options).unwrap();
+            // A path or a hash is one word, and what is to be pasted into a file stays as it is.
+            let can_break = |line: &&str| !line.contains(" = ") && line.split(' ').all(|word| word.len() < 45);
+            let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > width).filter(can_break).collect();
+            assert!(wide.is_empty(), "{name} at {width}:\n{}", wide.join("\n"));
+        }
+    }
+}
+
+#[test]
 fn the_reports_of_a_tpcc_run_are_as_stored() {
     let evidence = evidence_of(tpcc_run(&Story::default()));
     let reports: [(&str, Report); 4] =
@@ -741,10 +755,14 @@ fn as_many_clients_as_cores_have_their_curve_over_cores() {
 #[test]
 fn results_side_by_side_have_ratios_and_never_a_word() {
     let faster = Story { ratios: [1.5; 4], ..Story::default() };
-    let runs = compare::runs(["first", "second"], [&evidence(&Story::default()), &evidence(&faster)]);
+    let runs = compare::runs(["first", "second"], [&evidence(&Story::default()), &evidence(&faster)], 80);
     check("compare.txt", &runs);
+    for width in [60, 80, 120] {
+        let text = compare::runs(["first", "second"], [&evidence(&Story::default()), &evidence(&faster)], width);
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+    }
     let passes = sqlbench::columns(&evidence_of(passes_run(&Story::default())));
-    let columns = compare::columns(&passes, &sqlbench::Layout::default());
+    let columns = compare::columns(&passes, &sqlbench::Layout::default(), 80);
     assert!(columns.contains("Totals of the 22 operations that all columns have"), "{columns}");
     assert!(columns.contains("not compared of 5.5") && columns.contains("select_03, select_04"), "{columns}");
     for text in [runs, columns] {
@@ -756,7 +774,7 @@ fn results_side_by_side_have_ratios_and_never_a_word() {
                 && printed.into_iter().all(|line| !words.iter().any(|word| line.contains(word)))
         );
     }
-    let other = compare::runs(["first", "second"], [&evidence(&faster), &evidence_of(passes_run(&faster))]);
+    let other = compare::runs(["first", "second"], [&evidence(&faster), &evidence_of(passes_run(&faster))], 80);
     assert!(other.contains("share no workload"), "{other}");
 }
 

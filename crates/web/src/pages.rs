@@ -8,6 +8,9 @@ use minijinja::{Environment, context};
 use record::{RunDir, RunState, RunSummary};
 use report::Evidence;
 
+/// Of text that a page shows as it is.
+const PAGE_COLUMNS: usize = 100;
+
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut templates = Environment::new();
     let all = [
@@ -67,7 +70,7 @@ pub fn live(run: &RunDir) -> Result<String> {
 pub fn compare(runs: [&RunDir; 2]) -> Result<String> {
     let names = runs.map(RunDir::name);
     let evidence = [Evidence::gather(runs[0])?, Evidence::gather(runs[1])?];
-    let text = report::compare::of_runs([&names[0], &names[1]], [&evidence[0], &evidence[1]])?;
+    let text = report::compare::of_runs([&names[0], &names[1]], [&evidence[0], &evidence[1]], PAGE_COLUMNS)?;
     rendered("compare.html", context! { first => names[0], second => names[1], text })
 }
 

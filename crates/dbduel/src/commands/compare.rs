@@ -17,13 +17,14 @@ enum Given {
 
 pub fn compare(args: &CompareArgs) -> Result<u8, Failure> {
     let given = args.results.iter().map(|name| open(args, name)).collect::<Result<Vec<Given>, Failure>>()?;
+    let width = terminal::width();
     let text = match given.as_slice() {
         [Given::Run(first), Given::Run(second)] if !all_passes(&[first, second]) => {
-            side_by_side::runs([&args.results[0], &args.results[1]], [first, second])
+            side_by_side::runs([&args.results[0], &args.results[1]], [first, second], width)
         }
         given => {
             let columns = columns(&args.results, given)?;
-            side_by_side::columns(&columns, &layout(&args.table))
+            side_by_side::columns(&columns, &layout(&args.table), width)
         }
     };
     print(&text)?;

@@ -5,6 +5,8 @@
 
 #![allow(dead_code, reason = "each file of tests uses its part of it")]
 
+mod suggestions;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -34,12 +36,14 @@ pub fn text(bytes: &[u8]) -> String {
 
 /// Runs dbduel in the folder of its crate, so that messages hold relative paths.
 pub fn dbduel(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_dbduel"))
+    let output = Command::new(env!("CARGO_BIN_EXE_dbduel"))
         .args(arguments)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())
         .output()
-        .expect("dbduel can be started")
+        .expect("dbduel can be started");
+    suggestions::assert_accepted(&output);
+    output
 }
 
 /// Compares with the stored transcript, or rewrites it; gives what differs.
@@ -108,7 +112,9 @@ impl Place {
     }
 
     pub fn dbduel(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+        let output = self.command(arguments).output().unwrap();
+        suggestions::assert_accepted(&output);
+        output
     }
 
     /// Runs to the end, which must have this status, and returns stdout and stderr.
@@ -254,7 +260,9 @@ impl RunningServer {
     }
 
     pub fn end(self) -> Output {
-        self.child.wait_with_output().unwrap()
+        let output = self.child.wait_with_output().unwrap();
+        suggestions::assert_accepted(&output);
+        output
     }
 }
 

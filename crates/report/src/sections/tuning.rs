@@ -86,7 +86,7 @@ fn about(search: &SearchRecord) -> Vec<String> {
 fn ending(search: &SearchRecord) -> Vec<String> {
     let Some(outcome) = &search.outcome else {
         return vec![
-            "The search is not finished: it is running, or was interrupted; continue it with `dbduel tune --resume`"
+            "The search is not finished: it is running, or was interrupted; continue it with `dbduel tune --resume RUN`"
                 .to_owned(),
         ];
     };

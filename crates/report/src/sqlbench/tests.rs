@@ -204,7 +204,7 @@ fn no_zero_has_a_sign() {
         let text = render(&columns, &Layout { relative, verbose, ..Layout::default() });
         assert!(!has_negative_zero(&text), "{text}");
     }
-    let text = crate::compare::columns(&columns, &Layout::default());
+    let text = crate::compare::columns(&columns, &Layout::default(), 80);
     assert!(
         !has_negative_zero(&text) && text.contains("No totals are compared: no operation is in all columns"),
         "{text}"
@@ -214,10 +214,10 @@ fn no_zero_has_a_sign() {
 #[test]
 fn columns_of_different_suites_are_reported_and_not_compared() {
     let mut columns = two();
-    let compared = crate::compare::columns(&columns, &Layout::default());
+    let compared = crate::compare::columns(&columns, &Layout::default(), 80);
     assert!(compared.contains("Totals of the 2 operations that all columns have") && !compared.contains("Warning"));
     columns[1].suite = "2.7".to_owned();
-    let text = crate::compare::columns(&columns, &Layout::default());
+    let text = crate::compare::columns(&columns, &Layout::default(), 80);
     assert!(text.contains("Warning: suite versions differ (a 2.15, b 2.7)"), "{text}");
     assert!(text.contains("No totals are compared: the columns come from different versions of the suite."), "{text}");
     assert!(!text.contains("TOTALS of common operations") && !text.contains(" against "), "{text}");

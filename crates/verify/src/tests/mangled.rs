@@ -151,7 +151,7 @@ fn no_mangled_page_or_run_file_makes_a_reader_panic() {
     for seed in 0..500 {
         std::fs::write(&path, Mangler(ChaCha8Rng::seed_from_u64(seed)).garble(RUN_FILE)).unwrap();
         if let Ok(column) = sqlbench::read_log(&path) {
-            let _ = report::compare::columns(&[column.clone(), column], &sqlbench::Layout::default());
+            let _ = report::compare::columns(&[column.clone(), column], &sqlbench::Layout::default(), 80);
         }
     }
 }
