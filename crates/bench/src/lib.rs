@@ -13,6 +13,7 @@ mod report;
 mod server;
 mod tables;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,6 +21,9 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use driver::Admin;
 use driver::sqlite::{LockWait, lock_wait};
+use engine::target_url::ThisHost;
+use engine::{Candidates, Located};
+use experiment::TargetUrl;
 use load::{Options, Workload};
 
 use terminal::{Failure, exit, note, print};
@@ -95,8 +99,9 @@ impl Job {
             .and_then(|options| (request.workload.build)(&options))
             .map_err(|error| Failure::usage(anyhow!("{}: {error}", request.workload.name)))?;
         let password_is_typed = request.target.password.is_some() && request.password_file.is_none();
-        let password = engine::password(&request.target, request.password_file.as_deref(), engine::PASSWORD_VARIABLE);
-        request.target.password = password.map_err(Failure::usage)?;
+        if !request.dry_run {
+            request.target = located(&request.target, request.password_file.as_deref())?;
+        }
         let target = request.target.target();
         if request.action == Action::Bench {
             workload
@@ -139,6 +144,14 @@ impl Job {
     fn data_seed(&self) -> u64 {
         self.request.rand_seed.unwrap_or(1)
     }
+}
+
+/// The server that is meant, with what its URL leaves open; a line names what came from where.
+fn located(url: &TargetUrl, password_file: Option<&Path>) -> Result<TargetUrl, Failure> {
+    let candidates = Candidates::of(url, password_file, &ThisHost).map_err(Failure::usage)?;
+    let Located { url, sources } = candidates.located()?;
+    sources.iter().for_each(|text| note(&format!("note: {text}")));
+    Ok(url)
 }
 
 /// One Ctrl-C is enough: what nothing else ends ends with the process.

@@ -50,6 +50,7 @@ pub fn command(words: &[String]) -> Result<u8, Failure> {
     };
     request.notes.iter().for_each(|text| note(&format!("warning: {text}")));
     let place = place::of(&request).map_err(|why| Failure::usage(anyhow!(why)))?;
+    let place = crate::located(&place, None)?;
     if request.debug {
         note(&described(&request, &place));
     }
@@ -61,12 +62,12 @@ pub fn command(words: &[String]) -> Result<u8, Failure> {
 
 /// The server and the size of a run, in pgbench's words.
 fn described(request: &Request, place: &TargetUrl) -> String {
-    let host = place.socket.as_ref().map_or(place.host.clone(), |socket| socket.display().to_string());
+    let host = place.place.socket.as_ref().map_or(place.host().to_owned(), |socket| socket.display().to_string());
     let length = match (request.transactions, request.duration) {
         (Some(each), _) => format!("nxacts: {each}"),
         (None, duration) => format!("duration: {}", duration.map_or(0, |duration| duration.as_secs())),
     };
-    let (port, clients, database) = (place.port, request.clients, &place.database);
+    let (port, clients, database) = (place.port(), request.clients, place.database());
     format!("pghost: {host} pgport: {port} nclients: {clients} {length} dbName: {database}")
 }
 

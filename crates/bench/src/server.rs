@@ -27,7 +27,7 @@ impl Job {
             Some(admin) => Ok(admin),
             None => Err(anyhow!(
                 "there is no database `{}` on {}\n  next: {}{}",
-                self.request.target.database,
+                self.request.target.database(),
                 self.request.target,
                 self.with_password(),
                 self.prepare_line()
@@ -51,7 +51,7 @@ impl Job {
 
     /// Makes the database, from a session without one.
     pub fn create_database(&self) -> Result<Admin> {
-        let name = &self.request.target.database;
+        let name = self.request.target.database();
         let dialect = self.target.dialect;
         if !dialect.is_embedded() {
             let database = dialect.maintenance_database().map(str::to_owned);

@@ -57,7 +57,7 @@ fn database(job: &Job) -> anyhow::Result<Admin> {
         return Ok(admin);
     }
     let admin = job.create_database()?;
-    note(&format!("made the database `{}`, which was not there", job.request.target.database));
+    note(&format!("made the database `{}`, which was not there", job.request.target.database()));
     Ok(admin)
 }
 

@@ -18,7 +18,7 @@ pub struct Preflight {
     refused: Vec<(String, Error)>,
     /// What the run needs of this host, and cannot have.
     host: Option<Error>,
-    /// What could not be checked, and why.
+    /// What could not be checked, and why, and what targets take from elsewhere.
     pub unchecked: Vec<String>,
 }
 
@@ -55,11 +55,12 @@ impl Preflight {
     }
 }
 
-/// What of a contender is not known before it is fetched; an error where it would be refused.
+/// What of a contender is not known before it is fetched, and where the parts of a target come from; an error where it
+/// would be refused.
 fn refuse_here(contender: &Contender, clients: u32) -> Result<Option<String>> {
     if let Origin::Target(target) = &contender.origin {
-        UserServer::reach(contender.kind, target)?;
-        return Ok(None);
+        let sources = UserServer::reach(contender.kind, target)?.sources().map(str::to_owned);
+        return Ok(sources.map(|text| format!("contender `{}`: {text}", contender.name)));
     }
     if let Origin::Image(_) = &contender.origin {
         engine::inside::expect_roots()?;

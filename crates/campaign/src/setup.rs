@@ -190,7 +190,12 @@ impl<'a> Setup<'a> {
     fn provide(&mut self, contender: &'a Contender, cache: &Cache, progress: &Progress) -> Result<Provided> {
         if let Origin::Target(target) = &contender.origin {
             progress.status("connect", &contender.name);
-            return Ok(Provided::UserServer(UserServer::reach(contender.kind, target)?));
+            let reached = UserServer::reach(contender.kind, target)?;
+            reached
+                .sources()
+                .iter()
+                .for_each(|text| progress.print(&format!("contender `{}`: {text}", contender.name)));
+            return Ok(Provided::UserServer(reached));
         }
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));

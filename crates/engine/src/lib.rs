@@ -84,7 +84,8 @@ pub use snapshot::{
 };
 pub use storage::{mount_options, storage_of};
 pub use user_server::{
-    PASSWORD_VARIABLE, SECRET_VARIABLES, STORE_PASSWORD_VARIABLE, STORE_VARIABLE, UserServer, login_failure, password,
+    Candidates, Located, PASSWORD_VARIABLE, SECRET_VARIABLES, STORE_PASSWORD_VARIABLE, STORE_VARIABLE, UserServer,
+    login_failure, password,
 };
 pub use version_output::version_output;
 pub use volume::Volume;

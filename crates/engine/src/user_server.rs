@@ -16,7 +16,7 @@ use super::{Engine, NOT_KNOWN};
 use record::{plain_file, secrets::MASK};
 
 use crate::request::TargetChoice;
-use crate::target_url::TargetUrl;
+use crate::target_url::{Around, Session, TargetUrl, ThisHost};
 
 /// Where a password may stand that belongs into no file and no command line.
 pub const PASSWORD_VARIABLE: &str = "DBDUEL_PASSWORD";
@@ -35,7 +35,7 @@ const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 pub struct UserServer {
     engine: &'static dyn Engine,
     /// With its password, which nothing prints.
-    url: TargetUrl,
+    url: Box<TargetUrl>,
     /// Tables that dbduel did not make may be dropped.
     pub overwrite: bool,
     version: String,
@@ -44,13 +44,15 @@ pub struct UserServer {
     /// None where it is on this host, or a file.
     elsewhere: Option<Listening>,
     is_on_this_host: bool,
+    /// What of its URL came from where.
+    sources: Option<String>,
 }
 
 impl UserServer {
     /// Logs in to a target of this engine and asks the server what it is.
     pub fn reach(engine: &'static dyn Engine, choice: &TargetChoice) -> Result<UserServer> {
-        let mut url = choice.url.clone();
-        url.password = password(&url, choice.password_file.as_deref(), PASSWORD_VARIABLE)?;
+        let candidates = Candidates::of(&choice.url, choice.password_file.as_deref(), &ThisHost)?;
+        let Located { url, sources } = candidates.located()?;
         if let Endpoint::File(file) = url.endpoint() {
             // A login would make an empty one.
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
@@ -66,7 +68,8 @@ impl UserServer {
             pid: server_process::listening(&endpoint, engine.binaries()),
             is_on_this_host: matches!(endpoint, Endpoint::Unix(_)) || listening.as_ref().is_some_and(is_here),
             elsewhere: listening.filter(|listening| !is_here(listening)),
-            url,
+            url: Box::new(url),
+            sources,
         };
         let mut admin = user_server.session()?;
         user_server.version = admin.server_version().to_owned();
@@ -88,11 +91,14 @@ impl UserServer {
         self.url.target()
     }
 
+    /// What of its URL came from where, as a line for the user.
+    pub fn sources(&self) -> Option<&str> {
+        self.sources.as_deref()
+    }
+
     /// A blocking session in the target's database, for short questions.
     pub fn session(&self) -> Result<Admin> {
-        let (endpoint, login) = (self.url.endpoint(), self.url.login());
-        let admin = Admin::connect(self.url.kind.dialect(), &endpoint, &login, LOGIN_LIMIT);
-        let mut admin = admin.map_err(|error| login_failure(&self.url, &error))?;
+        let mut admin = log_in(&self.url).map_err(|error| login_failure(&self.url, &error))?;
         admin.set_timeout(Some(ANSWER_LIMIT))?;
         Ok(admin)
     }
@@ -154,6 +160,111 @@ impl UserServer {
     }
 }
 
+fn log_in(url: &TargetUrl) -> Result<Admin, Error> {
+    Admin::connect(url.kind.dialect(), &url.endpoint(), &url.login(), LOGIN_LIMIT)
+}
+
+/// One server, whose URL has everything that a login needs.
+#[derive(Debug)]
+pub struct Located {
+    pub url: TargetUrl,
+    /// What of it came from where, as a line for the user.
+    pub sources: Option<String>,
+}
+
+/// The servers that a URL may mean, with everything that a login needs.
+#[derive(Debug)]
+pub struct Candidates {
+    targets: Vec<TargetUrl>,
+    text: Option<String>,
+}
+
+impl Candidates {
+    /// Fills in what a URL leaves open; nothing is connected to.
+    pub fn of(url: &TargetUrl, password_file: Option<&Path>, around: &dyn Around) -> Result<Candidates> {
+        let own = password_file.map(password_of_file).transpose()?;
+        let was_masked = own.is_none() && is_masked(url);
+        let password = own.or_else(|| url.password.clone().filter(|_| !was_masked));
+        let completed = TargetUrl { password, ..url.clone() }.completed(around);
+        let completed = completed.map_err(|why| anyhow!("the target {url}: {why}"))?;
+        let (text, mut targets) = (completed.text(), completed.targets);
+        for target in &mut targets {
+            target.password = target.password.take().or_else(|| around.variable(PASSWORD_VARIABLE).map(Secret::new));
+            ensure!(!was_masked || target.password.is_some(), masked_out(url, PASSWORD_VARIABLE));
+        }
+        Ok(Candidates { targets, text })
+    }
+
+    /// The first that answers.
+    pub fn located(self) -> Result<Located> {
+        let (url, chosen) = first_that_suits(self.targets)?;
+        let parts: Vec<String> = self.text.into_iter().chain(chosen).collect();
+        let sources = (!parts.is_empty()).then(|| format!("{url}: {}", parts.join("; ")));
+        Ok(Located { url, sources })
+    }
+}
+
+/// The first target that answers and is what `target_session_attrs` asks for; a single one is not asked. As with libpq, a
+/// server that refuses the login ends the search.
+fn first_that_suits(targets: Vec<TargetUrl>) -> Result<(TargetUrl, Option<String>)> {
+    let session = targets[0].session.unwrap_or_default();
+    if let ([only], Session::Any) = (targets.as_slice(), session) {
+        return Ok((only.clone(), None));
+    }
+    let rounds: &[Session] =
+        if session == Session::PreferStandby { &[Session::Standby, Session::Any] } else { &[session] };
+    let mut failed = Vec::new();
+    for (round, target) in rounds.iter().flat_map(|round| targets.iter().map(move |target| (round, target))) {
+        match log_in(target).and_then(|mut admin| suits(&mut admin, *round)) {
+            Ok(true) => {
+                let chosen = format!("the first of {} that {}", host_count(&targets), wanted(*round));
+                return Ok((target.clone(), Some(chosen)));
+            }
+            Ok(false) => failed.push(format!("{} is not one that {}", target.endpoint(), wanted(*round))),
+            // Still starting, or too many sessions are open.
+            Err(error @ Error::Refused { .. }) if !is_for_a_while(&error) => return Err(login_failure(target, &error)),
+            Err(error) => failed.push(error.to_string()),
+        }
+    }
+    Err(anyhow!(
+        "none of {} {}: {}\n  next: look whether the servers run and listen there",
+        host_count(&targets),
+        wanted(session),
+        failed.join("; ")
+    ))
+}
+
+fn host_count(targets: &[TargetUrl]) -> String {
+    if targets.len() == 1 { "1 host".to_owned() } else { format!("{} hosts", targets.len()) }
+}
+
+fn is_for_a_while(error: &Error) -> bool {
+    matches!(error, Error::Refused { code, .. } if ["57P03", "53300"].contains(&code.as_str()))
+}
+
+fn wanted(session: Session) -> &'static str {
+    match session {
+        Session::Any => "answers",
+        Session::ReadWrite => "takes writes",
+        Session::ReadOnly => "takes reads only",
+        Session::Primary => "is a primary",
+        Session::Standby | Session::PreferStandby => "is a standby",
+    }
+}
+
+/// Whether a server is what is wanted, by libpq's own questions.
+fn suits(admin: &mut Admin, session: Session) -> Result<bool, Error> {
+    let (question, answer) = match session {
+        Session::Any => return Ok(true),
+        Session::ReadWrite => ("SHOW transaction_read_only", "off"),
+        Session::ReadOnly => ("SHOW transaction_read_only", "on"),
+        Session::Primary => ("SELECT pg_catalog.pg_is_in_recovery()", "f"),
+        Session::Standby | Session::PreferStandby => ("SELECT pg_catalog.pg_is_in_recovery()", "t"),
+    };
+    let rows = admin.rows(question)?;
+    Ok(rows.first().and_then(|row| row.first()).and_then(Option::as_deref) == Some(answer))
+}
+
 /// Codes of a login that was refused for the account or its password.
 const ACCESS_DENIED: [&str; 3] = ["1045", "28P01", "28000"];
 
@@ -179,18 +290,27 @@ fn is_refusal(error: &anyhow::Error) -> bool {
 /// The password of a target: of its file, of its URL, or of this variable of the environment, in this order.
 pub fn password(url: &TargetUrl, file: Option<&Path>, variable: &str) -> Result<Option<Secret>> {
     if let Some(file) = file {
-        let text = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX);
-        let text = text.with_context(|| format!("cannot read password_file {}", file.display()))?;
-        return Ok(Some(Secret::new(text.lines().next().unwrap_or_default())));
+        return password_of_file(file).map(Some);
     }
-    let given = url.password.clone().filter(|password| password.expose() != MASK);
-    let fallback = || std::env::var(variable).ok().filter(|password| !password.is_empty()).map(Secret::new);
-    let found = given.or_else(fallback);
-    ensure!(
-        found.is_some() || url.password.is_none(),
-        "the password of {url} was taken out when this was stored; give it in {variable} or in a password_file"
-    );
+    let given = url.password.clone().filter(|_| !is_masked(url));
+    let found = given.or_else(|| ThisHost.variable(variable).map(Secret::new));
+    ensure!(found.is_some() || url.password.is_none(), masked_out(url, variable));
     Ok(found)
+}
+
+fn password_of_file(file: &Path) -> Result<Secret> {
+    let text = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX);
+    let text = text.with_context(|| format!("cannot read password_file {}", file.display()))?;
+    Ok(Secret::new(text.lines().next().unwrap_or_default()))
+}
+
+/// Whether a mask stands where the password was.
+fn is_masked(url: &TargetUrl) -> bool {
+    url.password.as_ref().is_some_and(|password| password.expose() == MASK)
+}
+
+fn masked_out(url: &TargetUrl, variable: &str) -> String {
+    format!("the password of {url} was taken out when this was stored; give it in {variable} or in a password_file")
 }
 
 #[cfg(test)]

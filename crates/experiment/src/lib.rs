@@ -40,7 +40,7 @@ pub use engine::CpuList;
 pub use engine::request::{
     Archive, ImageSource, Origin, PageCache, Storage, TargetChoice, Transport, VersionRequest, WorkCopy,
 };
-pub use engine::target_url::{TargetKind, TargetUrl, TlsMode};
+pub use engine::target_url::{Place, TargetKind, TargetUrl, TlsMode};
 pub use error::Error;
 pub use keys::meant_by;
 pub use labels::{Labels, label};

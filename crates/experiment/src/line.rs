@@ -192,7 +192,7 @@ impl Word {
         let (name, rest) = named(text);
         let name = name.map(|name| name.trim().to_owned());
         // The options of a URL are its own.
-        let is_target = rest.contains("://");
+        let is_target = TargetUrl::is_target(rest);
         let (server, settings) = rest.split_once('?').filter(|_| !is_target).unwrap_or((rest, ""));
         let settings = settings.split('&').filter(|one| !one.is_empty()).map(|one| setting(one, text));
         Ok(Word { name, server: Server::of(server, known)?, settings: settings.collect::<Result<_>>()? })
@@ -210,6 +210,10 @@ impl Word {
 
 /// A name in front, which stands before everything that a server or its settings may have.
 fn named(text: &str) -> (Option<&str>, &str) {
+    // A connection string begins like a name.
+    if TargetUrl::is_target(text) && !text.contains("://") {
+        return (None, text);
+    }
     let named = text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains(['?', ':', '/', '@']));
     named.map_or((None, text), |(name, rest)| (Some(name), rest))
 }

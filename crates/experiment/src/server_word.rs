@@ -26,7 +26,7 @@ pub struct Server {
 
 impl Server {
     pub fn of(word: &str, known: &Known) -> Result<Server> {
-        if word.contains("://") {
+        if TargetUrl::is_target(word) {
             return target(word);
         }
         if let Some(folder) = word.strip_prefix("dir:") {

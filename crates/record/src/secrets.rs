@@ -19,7 +19,8 @@ pub fn mask(text: &str) -> String {
     text.split_inclusive('\n').map(|line| mask_urls(&mask_values(line))).collect()
 }
 
-/// Masks every quoted value in a line whose key is a secret one.
+/// Masks every quoted value in a line whose key is a secret one, and such values inside of a text: words of a connection
+/// string, options of a URL.
 fn mask_values(line: &str) -> String {
     let mut masked = String::with_capacity(line.len());
     let mut rest = line;
@@ -27,20 +28,115 @@ fn mask_values(line: &str) -> String {
         let (before, after) = rest.split_at(equals + 1);
         masked.push_str(before);
         rest = after;
-        if is_secret_key(last_word(&before[..equals])) {
-            let value_len = quoted_len(rest);
-            if value_len > 0 {
-                masked.push_str(" \"***\"");
-                rest = &rest[value_len..];
-            }
+        if !is_secret_key(last_word(&before[..equals])) {
+            continue;
+        }
+        let behind = line.len() - rest.len();
+        let (value_len, mask) = match enclosing(&line[..behind]) {
+            Some((quote, start)) => (word_len(&letters_in(rest, quote), line[start..behind].contains('?')), MASK),
+            None => (quoted_len(rest), " \"***\""),
+        };
+        if value_len > 0 {
+            masked.push_str(mask);
+            rest = &rest[value_len..];
         }
     }
     masked + rest
 }
 
-/// The key that ends `text`: what follows the last separator of a TOML table.
+/// A word of a command line without the values of secret keys: `NAME=VALUE` alone, in the query of a contender or of a
+/// URL, or among the words of a connection string.
+pub fn mask_words(text: &str) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(equals) = rest.find('=') {
+        let (before, after) = rest.split_at(equals + 1);
+        masked.push_str(before);
+        rest = after;
+        if !is_secret_key(last_word(&before[..equals])) {
+            continue;
+        }
+        let letters: Vec<(usize, char)> =
+            rest.char_indices().map(|(at, letter)| (at + letter.len_utf8(), letter)).collect();
+        let value_len = word_len(&letters, text[..text.len() - rest.len()].contains('?'));
+        if value_len > 0 {
+            masked.push_str(MASK);
+            rest = &rest[value_len..];
+        }
+    }
+    masked + rest
+}
+
+/// The quote of the text of TOML that `before` ends in, and where that text begins; none in a comment.
+fn enclosing(before: &str) -> Option<(char, usize)> {
+    let (mut open, mut escaped) = (None, false);
+    for (at, letter) in before.char_indices() {
+        match open {
+            Some((quote, _)) => {
+                if letter == quote && !escaped {
+                    open = None;
+                }
+                escaped = letter == '\\' && quote == '"' && !escaped;
+            }
+            None if letter == '#' => return None,
+            None if matches!(letter, '"' | '\'') => open = Some((letter, at)),
+            None => {}
+        }
+    }
+    open
+}
+
+/// The letters up to the quote that ends a text of TOML, each with the byte behind it.
+fn letters_in(text: &str, quote: char) -> Vec<(usize, char)> {
+    let mut letters = Vec::new();
+    let mut all = text.char_indices();
+    while let Some((at, letter)) = all.next() {
+        match letter {
+            '\n' => break,
+            '\\' if quote == '"' => letters.extend(all.next().map(|(at, letter)| (at + letter.len_utf8(), letter))),
+            letter if letter == quote => break,
+            letter => letters.push((at + letter.len_utf8(), letter)),
+        }
+    }
+    letters
+}
+
+/// Bytes of the value at the start of these letters: in quotes, or up to the next option of a URL or the next word that
+/// is an option. A backslash takes the next letter as it is.
+fn word_len(letters: &[(usize, char)], is_in_query: bool) -> usize {
+    let letter = |at: usize| letters.get(at).map(|(_, letter)| *letter);
+    let mut at = letters.iter().take_while(|(_, letter)| letter.is_whitespace()).count();
+    let is_quoted = letter(at) == Some('\'');
+    at += usize::from(is_quoted);
+    while let Some(next) = letter(at) {
+        match next {
+            '\\' => at += 1,
+            '\'' if is_quoted => {
+                at += 1;
+                break;
+            }
+            '&' if is_in_query && !is_quoted => break,
+            next if next.is_whitespace() && !is_quoted && begins_with_option(&letters[at..]) => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    at.min(letters.len()).checked_sub(1).map_or(0, |last| letters[last].0)
+}
+
+/// White space, a name and an equals sign.
+fn begins_with_option(letters: &[(usize, char)]) -> bool {
+    let mut rest = letters.iter().map(|(_, letter)| *letter).skip_while(|letter| letter.is_whitespace()).peekable();
+    let is_named = rest.next_if(|letter| *letter != '=').is_some();
+    let mut rest =
+        rest.skip_while(|letter| *letter != '=' && !letter.is_whitespace()).skip_while(|letter| letter.is_whitespace());
+    is_named && rest.next() == Some('=')
+}
+
+/// The key that ends `text`: what follows the last separator of a TOML table, of a URL or of a connection string.
 fn last_word(text: &str) -> &str {
-    text.trim_end().rsplit([' ', '\t', ',', '{', '.', '#']).next().unwrap_or("")
+    let text = text.trim_end().trim_end_matches(['"', '\'']);
+    text.rsplit([' ', '\t', ',', '{', '.', '#', '?', '&', '(', ';', '=', '"', '\'']).next().unwrap_or("")
 }
 
 /// Bytes of the value at the start of `text`: up to its closing quote, or up to the end of a bare word.
@@ -122,6 +218,29 @@ mod tests {
         check("target = \"mysql://app:s3@cret@db:3306/x\"", "target = \"mysql://app:***@db:3306/x\"");
         check("target = \"mysql://app@db/x\"", "target = \"mysql://app@db/x\"");
         check("# see https://example.org/a?b=c", "# see https://example.org/a?b=c");
+        check("\"password\" = 'x'", "\"password\" = \"***\"");
+    }
+
+    #[test]
+    fn passwords_inside_of_a_connection_string_are_masked_and_the_text_stays_one() {
+        let check = |text, expected| {
+            assert_eq!(mask(text), expected, "{text}");
+            assert_eq!(mask(expected), expected, "masked twice");
+        };
+        check("target = \"host=db password=hunter2 user=a\"\n", "target = \"host=db password=*** user=a\"\n");
+        check("target = \"host=db password=hunter2\" # x", "target = \"host=db password=***\" # x");
+        check("target = 'host=db password=hunter2'", "target = 'host=db password=***'");
+        check("target = \"password = 'a b' user=c\"", "target = \"password =*** user=c\"");
+        check(r#"target = "password='a\\' b' user=c""#, r#"target = "password=*** user=c""#);
+        check(r#"target = "password=a\\ b\"c user=c""#, r#"target = "password=*** user=c""#);
+        check("target = \"password='a b\"", "target = \"password=***\"");
+        check("target = \"host=x password=\"\n", "target = \"host=x password=\"\n");
+        check("target = \"password=a&b?c user=d\"", "target = \"password=*** user=d\"");
+        check(
+            "t = { target = \"jdbc:mysql://h/d?user=a&password=s3&x=1\", y = 1 }",
+            "t = { target = \"jdbc:mysql://h/d?user=a&password=***&x=1\", y = 1 }",
+        );
+        check("# target = \"host=x password=hunter2\"", "# target = \"host=x password= \"***\"");
     }
 
     #[test]

@@ -47,8 +47,9 @@ impl StoreUrl {
         }
         expect_whole(server)?;
         let sign = if others.is_empty() { "" } else { "?" };
-        let target = TargetUrl::parse(&format!("{server}{sign}{}", others.join("&")))
-            .map_err(|error| error.replace("target", "store"))?;
+        let parsed = TargetUrl::parse(&format!("{server}{sign}{}", others.join("&")));
+        let settled = parsed.and_then(|mut target| target.settle().map(|()| target));
+        let target = settled.map_err(|error| error.replace("target", "store"))?;
         if target.kind != TargetKind::Postgres {
             return Err(format!("a store is a PostgreSQL database; {EXPECTED}"));
         }
@@ -145,12 +146,12 @@ mod tests {
             let again = StoreUrl::parse(expected).unwrap();
             assert_eq!((again.schema, again.password_file), (url.schema, url.password_file));
         };
-        check("postgres://me@db/results", "postgres://me@db:5432/results");
+        check("postgres://me@db/results", "postgres://me@db/results");
         check("postgresql://me:pw@db:6000/results?sslmode=verify-full", "postgres://me:***@db:6000/results?tls=verify");
-        check("postgres://me@db/x?schema=team%20a", "postgres://me@db:5432/x?schema=team%20a");
+        check("postgres://me@db/x?schema=team%20a", "postgres://me@db/x?schema=team%20a");
         check(
             "postgres://me@/x?host=/run/pg&password_file=/etc/a%20b&schema=q",
-            "postgres://me@localhost:5432/x?host=/run/pg&schema=q&password_file=/etc/a%20b",
+            "postgres://me@/x?host=/run/pg&schema=q&password_file=/etc/a%20b",
         );
     }
 

@@ -113,7 +113,7 @@ pub static FLAGS: &[Flag] = &[
         "target",
         &["url"],
         "URL",
-        "Reach the server here: mysql://user@host:port/db[?socket=/path], mariadb://, postgres://, sqlite:///path",
+        "Reach the server here: mysql://user@host:port/db[?socket=/path], mariadb://, postgres://, sqlite:///path, or 'host=… dbname=…' of libpq",
         |draft, text| {
             draft.target.url = Some(TargetUrl::parse(text)?);
             Ok(())

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use driver::Secret;
 
-use experiment::{TargetKind, TargetUrl, TlsMode};
+use experiment::{Place, TargetKind, TargetUrl, TlsMode};
 
 /// One family of sysbench's options. Lists are empty where nothing was given.
 #[derive(Debug, Default)]
@@ -57,15 +57,15 @@ impl TargetParts {
             }
         };
         for target in &mut targets {
-            target.tls = tls.unwrap_or(target.tls);
+            target.tls = tls.or(target.tls);
             target.compressed = compressed.unwrap_or(target.compressed);
             if target.compressed && !target.kind.dialect().can_compress() {
                 return Err("--compression: only the protocol of MySQL and MariaDB can".to_owned());
             }
-            if target.kind == TargetKind::Sqlite && target.tls != TlsMode::Off {
+            if target.kind == TargetKind::Sqlite && target.tls() != TlsMode::Off {
                 return Err("--tls: a SQLite file has no connection to encrypt".to_owned());
             }
-            let is_plain = target.tls == TlsMode::Off && !target.compressed;
+            let is_plain = target.tls() == TlsMode::Off && !target.compressed;
             if is_dry_run && (target.kind == TargetKind::Sqlite || !is_plain) {
                 return Err("--dry-run: only plain connections to MySQL and PostgreSQL can be pretended".to_owned());
             }
@@ -83,21 +83,23 @@ fn no_target() -> String {
 fn of_parts(kind: TargetKind, parts: LoginParts) -> Vec<TargetUrl> {
     let LoginParts { hosts, ports, sockets, user, password, database } = parts;
     let mut shared = TargetUrl::of_kind(kind);
-    shared.user = user.unwrap_or(shared.user);
-    shared.database = database.unwrap_or(shared.database);
+    shared.user = user.or(shared.user);
+    shared.database = database.or(shared.database);
     shared.password = password;
-    let hosts = if hosts.is_empty() { vec![shared.host.clone()] } else { hosts };
-    let ports = if ports.is_empty() { vec![shared.port] } else { ports };
+    let hosts = if hosts.is_empty() { vec![shared.host().to_owned()] } else { hosts };
+    let ports = if ports.is_empty() { vec![shared.port()] } else { ports };
+    let at = |place: Place| TargetUrl { place, ..shared.clone() };
     if !sockets.is_empty() {
-        let (host, port) = (host_name(&hosts[0], &shared), ports[0]);
-        let by_socket = |socket| TargetUrl { socket: Some(socket), host: host.clone(), port, ..shared.clone() };
-        return sockets.into_iter().map(by_socket).collect();
+        let place = Place { host: Some(host_name(&hosts[0], &shared)), port: Some(ports[0]), ..Place::default() };
+        return sockets.into_iter().map(|socket| at(Place { socket: Some(socket), ..place.clone() })).collect();
     }
-    let by_network = |host: &String, port: &u16| TargetUrl {
-        socket: (is_folder(host) && kind == TargetKind::Postgres).then(|| PathBuf::from(host)),
-        host: host_name(host, &shared),
-        port: *port,
-        ..shared.clone()
+    let by_network = |host: &String, port: &u16| {
+        at(Place {
+            socket: (is_folder(host) && kind == TargetKind::Postgres).then(|| PathBuf::from(host)),
+            host: Some(host_name(host, &shared)),
+            port: Some(*port),
+            ..Place::default()
+        })
     };
     hosts.iter().flat_map(|host| ports.iter().map(move |port| (host, port))).map(|(h, p)| by_network(h, p)).collect()
 }
@@ -108,7 +110,7 @@ fn is_folder(host: &str) -> bool {
 }
 
 fn host_name(host: &str, otherwise: &TargetUrl) -> String {
-    if is_folder(host) { otherwise.host.clone() } else { host.to_owned() }
+    if is_folder(host) { otherwise.host().to_owned() } else { host.to_owned() }
 }
 
 /// One value where `--mysql-*` would take a list.

@@ -49,8 +49,8 @@ fn a_line_of_sysbench_1_0_is_read_as_it_stands() {
     assert_eq!((request.clients, request.duration), (16, Some(Duration::from_secs(60))));
     assert_eq!((number(&request, "tables"), number(&request, "rows")), (Some(4), Some(100_000)));
     assert_eq!(request.workload_options["range_selects"], OptionValue::Flag(false));
-    assert_eq!(request.target.socket.as_deref(), Some(std::path::Path::new("/run/s.sock")));
-    assert_eq!((request.target.user.as_str(), request.target.database.as_str()), ("root", "sbtest"));
+    assert_eq!(request.target.place.socket.as_deref(), Some(std::path::Path::new("/run/s.sock")));
+    assert_eq!((request.target.user(), request.target.database()), ("root", "sbtest"));
     assert_eq!(request.percentiles, [95.0]);
 }
 
@@ -90,7 +90,7 @@ fn the_last_word_says_what_to_do() {
 fn scripts_may_be_named_by_their_path() {
     let request = bench("/usr/share/sysbench/oltp_point_select.lua --pgsql-host=db --pgsql-port=6000 run");
     assert_eq!(request.workload.name, "oltp_point_select");
-    assert_eq!((request.target.kind, request.target.port), (TargetKind::Postgres, 6000));
+    assert_eq!((request.target.kind, request.target.port()), (TargetKind::Postgres, 6000));
     let line = "--test=tests/db/oltp.lua --oltp-tables-count=3 --oltp-table-size=500 --mysql-user=a run";
     let request = bench(line);
     assert_eq!((request.workload.name, request.compat), ("oltp_read_write", Some(Compat::Modern)));
@@ -100,9 +100,9 @@ fn scripts_may_be_named_by_their_path() {
 #[test]
 fn the_driver_decides_where_both_families_are_given() {
     let line = "oltp_read_only --mysql-user=a --pgsql-user=b --db-driver=pgsql run";
-    assert_eq!(bench(line).target.user, "b");
+    assert_eq!(bench(line).target.user(), "b");
     let folder = bench("oltp_read_only --pgsql-host=/run/pg run").target;
-    assert_eq!(folder.socket.as_deref(), Some(std::path::Path::new("/run/pg")));
+    assert_eq!(folder.place.socket.as_deref(), Some(std::path::Path::new("/run/pg")));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn lists_of_hosts_ports_and_sockets_are_servers_in_sysbench_s_order() {
         let request = bench(&format!("oltp_read_only --mysql-user=a {line} run"));
         let all = std::iter::once(&request.target).chain(&request.further);
         assert_eq!(all.map(|target| target.endpoint().to_string()).collect::<Vec<_>>(), expected, "{line}");
-        assert!(request.further.iter().all(|target| target.user == "a"), "{line}");
+        assert!(request.further.iter().all(|target| target.user() == "a"), "{line}");
     };
     check("", &["localhost:3306"]);
     check("--mysql-host=a,b", &["a:3306", "b:3306"]);
@@ -147,7 +147,7 @@ fn options_of_a_config_file_come_first() {
     let line = words("oltp_read_only --threads=2 --config-file=my.cfg run");
     let Ok(Asked::Do(request)) = read(Verb::Bench, &line, &file) else { panic!("the line is not read") };
     assert_eq!((request.clients, request.duration), (2, Some(Duration::from_secs(20))));
-    assert_eq!(request.target.user, "app");
+    assert_eq!(request.target.user(), "app");
 }
 
 #[test]

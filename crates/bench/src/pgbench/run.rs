@@ -135,7 +135,7 @@ fn missing(job: &Job, error: &Error) -> Failure {
 }
 
 fn next(job: &Job) -> String {
-    let database = &job.place.database;
+    let database = job.place.database();
     format!("  next: Perhaps you need to do initialization (\"dbduel pgbench -i\") in database \"{database}\".")
 }
 

@@ -16,7 +16,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use experiment::{MASK, is_secret_key};
+use experiment::MASK;
+use record::secrets::mask_words;
 
 /// Names the descriptor that the arguments are handed over by. A number is no secret.
 const DESCRIPTOR: &str = "DBDUEL_ARGUMENTS";
@@ -113,30 +114,11 @@ fn masked_argument(argument: &OsString) -> OsString {
     OsString::from_vec(masked_settings(&masked))
 }
 
-/// `NAME=VALUE` with a name that ends in `password` or the like: alone, as in `--settings` and `--set`, in the query of a
-/// contender or of a URL, or among the words of a connection string.
+/// Values of secret names, in a word that may be no text.
 fn masked_settings(bytes: &[u8]) -> Vec<u8> {
-    let is_separator = |byte: &u8| b"?& ".contains(byte);
-    let mut masked = Vec::with_capacity(bytes.len());
-    for piece in bytes.split_inclusive(is_separator) {
-        let (setting, end) = match piece.split_last() {
-            Some((last, setting)) if is_separator(last) => (setting, &piece[setting.len()..]),
-            _ => (piece, &[][..]),
-        };
-        match setting.iter().position(|byte| *byte == b'=') {
-            Some(equals) if equals + 1 < setting.len() && is_secret(&setting[..equals]) => {
-                masked.extend([&setting[..=equals], MASK.as_bytes(), end].concat());
-            }
-            _ => masked.extend(piece),
-        }
-    }
-    masked
-}
-
-/// The last part of a dotted path decides.
-fn is_secret(name: &[u8]) -> bool {
-    let name = String::from_utf8_lossy(name);
-    is_secret_key(name.rsplit(['.', '=']).next().unwrap_or(&name))
+    let text = String::from_utf8_lossy(bytes);
+    let masked = mask_words(&text);
+    if masked == text { bytes.to_vec() } else { masked.into_bytes() }
 }
 
 /// `scheme://user:password@host`, even where the password holds what a URL should escape: everything
@@ -191,6 +173,18 @@ mod tests {
             "dbduel run x.toml --set contender.settings.password=***",
         );
         check("dbduel run --settings @my.cnf --settings a=b=c", "dbduel run --settings @my.cnf --settings a=b=c");
+    }
+
+    #[test]
+    fn a_password_of_a_connection_string_is_masked_with_its_spaces() {
+        let check = |word: &str, expected: &str| assert_eq!(masked(&[word.into()]), [OsString::from(expected)]);
+        check("host=db user=a password=s3 dbname=x", "host=db user=a password=*** dbname=x");
+        check("host=db password = 'a \\' b' dbname=x", "host=db password =*** dbname=x");
+        check("host=db password=a?b&c", "host=db password=***");
+        check(
+            "jdbc:postgresql://db/x?user=a&password=s3&ssl=true",
+            "jdbc:postgresql://db/x?user=a&password=***&ssl=true",
+        );
     }
 
     #[test]

@@ -1,0 +1,327 @@
+use driver::{ChannelBinding, Endpoint, Secret};
+
+use super::around::Made;
+use super::*;
+
+fn tcp(host: &str, port: u16) -> Endpoint {
+    Endpoint::Tcp { host: host.to_owned(), port }
+}
+
+fn unix(path: &str) -> Endpoint {
+    Endpoint::Unix(path.into())
+}
+
+fn parsed(text: &str) -> TargetUrl {
+    TargetUrl::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn check(text: &str, user: &str, password: Option<&str>, endpoint: Endpoint, database: &str) {
+    let target = parsed(text);
+    assert_eq!(target.user(), user, "{text}");
+    assert_eq!(target.password.as_ref().map(Secret::expose), password, "{text}");
+    assert_eq!(target.endpoint(), endpoint, "{text}");
+    assert_eq!(target.database(), database, "{text}");
+}
+
+#[test]
+fn every_form_is_read_with_its_defaults() {
+    check("mysql://app@db.example:3307/bench", "app", None, tcp("db.example", 3307), "bench");
+    check("mysql://", "sbtest", None, tcp("localhost", 3306), "sbtest");
+    check("mariadb://app:pw@db", "app", Some("pw"), tcp("db", 3306), "sbtest");
+    check("MySQL://db/x", "sbtest", None, tcp("db", 3306), "x");
+    check("mysql://root@[::1]:33/x", "root", None, tcp("::1", 33), "x");
+    check("mysql://root@localhost/x?socket=/run/my%20sql.sock", "root", None, unix("/run/my sql.sock"), "x");
+    check("postgres://app@db/x", "app", None, tcp("db", 5432), "x");
+    check("postgresql://db", "sbtest", None, tcp("db", 5432), "sbtest");
+    check("postgres://app@/x?host=/run/pg", "app", None, unix("/run/pg/.s.PGSQL.5432"), "x");
+    check("postgres://app@:6000/x?host=/run/pg", "app", None, unix("/run/pg/.s.PGSQL.6000"), "x");
+    check("postgres:///x?host=/run/pg/.s.PGSQL.7", "sbtest", None, unix("/run/pg/.s.PGSQL.7"), "x");
+    check("postgres:///x?host=other", "sbtest", None, tcp("other", 5432), "x");
+    check("sqlite:///data/my%20file.db", "sbtest", None, Endpoint::File("/data/my file.db".into()), "/data/my file.db");
+}
+
+#[test]
+fn names_and_passwords_may_hold_what_a_url_escapes() {
+    check("mysql://a%40b:p%2F%3A%23%25@db/my%20db", "a@b", Some("p/:#%"), tcp("db", 3306), "my db");
+    check("mysql://app:p@ss:w@db/x", "app", Some("p@ss:w"), tcp("db", 3306), "x");
+    check("mysql://app:@db/x", "app", None, tcp("db", 3306), "x");
+    check("postgres://app:%C3%BC%3F@db/a%2Fb", "app", Some("ü?"), tcp("db", 5432), "a/b");
+}
+
+#[test]
+fn the_connection_strings_of_libpq_mean_what_they_mean_there() {
+    check("postgres://app@localhost/db?host=/run/pg&port=5433", "app", None, unix("/run/pg/.s.PGSQL.5433"), "db");
+    check("postgres://%2Frun%2Fpostgresql/db", "sbtest", None, unix("/run/postgresql/.s.PGSQL.5432"), "db");
+    check("postgres://app@%2Frun%2Fpg:5433/db", "app", None, unix("/run/pg/.s.PGSQL.5433"), "db");
+    check("postgres://h/?dbname=x&user=u&password=p%26q", "u", Some("p&q"), tcp("h", 5432), "x");
+    check("host=/run/postgresql port=5433 dbname=x", "sbtest", None, unix("/run/postgresql/.s.PGSQL.5433"), "x");
+    check("port=5433 host=db", "sbtest", None, tcp("db", 5433), "sbtest");
+    check(r"user = 'a b'  password='it\'s \\' dbname=x\ y host=h", "a b", Some(r"it's \"), tcp("h", 5432), "x y");
+    check("host='' dbname=x", "sbtest", None, tcp("localhost", 5432), "x");
+    check("host=db hostaddr=192.0.2.7", "sbtest", None, tcp("192.0.2.7", 5432), "sbtest");
+    check("host=[::1] dbname=x", "sbtest", None, tcp("::1", 5432), "x");
+    let named = parsed("host=db hostaddr=::1 sslmode=verify-full").login();
+    assert_eq!(named.certificates.server_name.as_deref(), Some("db"));
+    assert_eq!(parsed("host=db sslmode=verify-full").login().certificates.server_name, None);
+}
+
+#[test]
+fn several_hosts_have_a_port_each_or_one_for_all() {
+    let check = |text: &str, expected: &[(&str, u16)]| {
+        let target = parsed(text);
+        let targets = TargetUrl::completed(&target, &Made::default()).unwrap().targets;
+        let endpoints: Vec<Endpoint> = targets.iter().map(TargetUrl::endpoint).collect();
+        assert_eq!(endpoints, expected.iter().map(|(host, port)| tcp(host, *port)).collect::<Vec<_>>(), "{text}");
+    };
+    check("postgres://h1:7,h2:8/x", &[("h1", 7), ("h2", 8)]);
+    check("postgres://h1,h2:8/x", &[("h1", 5432), ("h2", 8)]);
+    check("host=h1,h2 port=9", &[("h1", 9), ("h2", 9)]);
+    check("host=h1,h2 port=9,", &[("h1", 9), ("h2", 5432)]);
+    check("hostaddr=192.0.2.1,::1", &[("192.0.2.1", 5432), ("::1", 5432)]);
+    check("mysql://h1,h2:8/x", &[("h1", 3306), ("h2", 8)]);
+    let error = TargetUrl::parse("host=h1,h2 port=1,2,3").unwrap_err();
+    assert!(error.contains("3 ports and 2 hosts"), "{error}");
+}
+
+#[test]
+fn the_options_of_encryption_are_those_of_the_clients() {
+    let mode = |text: &str, expected: TlsMode| assert_eq!(parsed(text).tls(), expected, "{text}");
+    mode("mysql://db/x", TlsMode::Off);
+    mode("mysql://db/x?tls=require", TlsMode::Require);
+    mode("postgres://db/x?host=/run&tls=verify", TlsMode::Verify);
+    mode("postgres://db/x?sslmode=disable", TlsMode::Off);
+    mode("postgres://db/x?sslmode=require", TlsMode::Require);
+    mode("postgres://db/x?sslmode=require&sslrootcert=/r", TlsMode::VerifyCa);
+    mode("postgres://db/x?sslrootcert=system&sslmode=verify-full", TlsMode::Verify);
+    mode("postgres://db/x?sslrootcert=system", TlsMode::Verify);
+    mode("postgres://db/x?ssl=true", TlsMode::Require);
+    mode("mysql://db/x?ssl-mode=REQUIRED", TlsMode::Require);
+    mode("mysql://db/x?ssl_mode=VERIFY_CA&ssl_ca=/r", TlsMode::VerifyCa);
+    mode("mariadb://db/x?ssl-mode=verify_identity", TlsMode::Verify);
+    let login = parsed("postgres://db/x?sslmode=require&sslcert=/c&sslkey=/k&channel_binding=require").login();
+    assert_eq!(login.certificates.chain, Some("/c".into()));
+    assert_eq!(login.certificates.key, Some("/k".into()));
+    assert_eq!(login.channel_binding, ChannelBinding::Require);
+    let login = parsed("mysql://db/x?ssl-mode=required&ssl-cert=/c&ssl-key=/k").login();
+    assert_eq!((login.certificates.chain, login.certificates.key), (Some("/c".into()), Some("/k".into())));
+}
+
+/// Every text is refused with this part of a reason, and none shows the password.
+fn refused(text: &str, part: &str) {
+    let target = TargetUrl::parse(text).and_then(|target| target.completed(&Made::default()));
+    let error = target.expect_err(text);
+    assert!(error.contains(part), "{text}: {error}");
+    assert!(!error.contains("hunter2"), "{text}: {error}");
+}
+
+#[test]
+fn an_option_that_would_change_the_measurement_or_protect_nothing_is_refused() {
+    refused("postgres://db/x?sslmode=prefer", "changes what is measured");
+    refused("mysql://db/x?ssl-mode=PREFERRED", "ssl-mode=disabled or ssl-mode=required");
+    refused("postgres://db/x?sslmode=on", "sslmode is `on`");
+    refused("postgres://db/x?options=-c%20work_mem%3D1", "ALTER ROLE");
+    refused("postgres://db/x?sslrootcert=/r", "not encrypted");
+    refused("postgres://db/x?sslmode=require&sslcert=/c", "sslkey beside it");
+    refused("postgres://db/x?sslmode=require&sslrootcert=system", "expected sslmode=verify-full");
+    refused("mysql://db/x?ssl-mode=required&ssl-key=/k", "ssl-cert beside it");
+    refused("mysql://db/x?ssl-mode=required&ssl-ca=/r", "ssl-ca has no effect");
+    refused("mysql://db/x?ssl-mode=required&ssl-cert=c&ssl-key=/k", "absolute path");
+    refused("postgres://db/x?channel_binding=require", "needs encryption");
+    refused("postgres://db/x?port=0", "port `0`");
+    refused("host=a,b load_balance_hosts=random", "leaves to chance");
+    refused("host=a replication=database", "takes no statements");
+    refused("host=a require_auth=scram-sha-256", "does not check");
+    refused("host=a client_encoding=LATIN1", "convert every text");
+    refused("host=a target_session_attrs=master", "prefer-standby");
+}
+
+#[test]
+fn a_mistake_is_named_with_the_expected_form_and_without_the_password() {
+    let refused = |text: &str, part: &str| {
+        refused(text, part);
+        assert!(TargetUrl::parse(text).unwrap_err().contains("expected"), "{text}");
+    };
+    refused("db.example", "no URL");
+    refused("oracle://app:hunter2@db/x", "`oracle://`");
+    refused("mysql://app:hunter2@db:0x1/x", "port");
+    refused("mysql://app:hunter2/3@db/x", "port");
+    refused("mysql://app:12/hunter2@db/x", "%40");
+    refused("mysql://app:hunter2#3@db/x", "%23");
+    refused("mysql://app:hunter 2@db/x", "%20");
+    refused("mysql://app:hunter2'x@db/x", "%27");
+    refused("mysql://app:hunter2@db/x/y", "database name");
+    refused("mysql://app:hunter2@::1/x", "port");
+    refused("mysql://app:hunter2@db/x?tls=on", "`on`");
+    refused("mysql://app:hunter2@db/x?socket=sock", "absolute path");
+    refused("sqlite://file.db", "three slashes");
+    refused("sqlite:///", "no file");
+    refused("sqlite:///f?tls=off", "`tls`");
+}
+
+#[test]
+fn a_word_of_a_connection_string_that_is_no_option_is_not_quoted() {
+    refused("host=db password=my hunter2", "word 3 of the connection string has no `=`");
+    refused("host=db password='hunter2", "not closed");
+    refused("host=db pasword=hunter2", "did you mean `password`?");
+}
+
+#[test]
+fn an_option_that_is_not_known_is_refused_with_the_nearest() {
+    refused("postgres://db/x?sslmod=require", "did you mean `sslmode`?");
+    refused("postgres://db/x?charset=utf8", "known are host, hostaddr, port, dbname");
+    refused("postgres://db/x?socket=/run", "?host=/folder");
+    refused("mysql://db/x?host=/run", "known are socket, port, user, password, tls, ssl-mode");
+    refused("mysql://db/x?compression=zstd", "expected on or off");
+}
+
+#[test]
+fn a_target_prints_as_a_url_of_the_same_target_without_its_password() {
+    let check = |text: &str, expected: &str| {
+        let target = parsed(text);
+        assert_eq!(target.to_string(), expected);
+        let bare = |target: TargetUrl| TargetUrl { password: None, idle: Vec::new(), ..target };
+        assert_eq!(bare(parsed(expected)), bare(target));
+    };
+    check("mysql://app:hunter2@db/x?tls=require", "mysql://app:***@db/x?tls=require");
+    check("postgresql://a%40b@/x?host=/run/pg&tls=verify", "postgres://a%40b@/x?host=/run/pg&tls=verify");
+    check("mariadb://r@[::1]/my%20db?socket=/s", "mariadb://r@[::1]/my%20db?socket=/s");
+    check("mysql://a%3Ab/x?tls=off", "mysql://a%3Ab/x?tls=off");
+    check("mysql://r@db:7?compression=on&tls=verify&charset=latin1", "mysql://r@db:7/?tls=verify&compression=on");
+    check(
+        "postgres://r@db/x?sslmode=require&sslrootcert=/r&sslcert=/c%20c&sslkey=/k&channel_binding=require",
+        "postgres://r@db/x?tls=verify-ca&sslrootcert=/r&sslcert=/c%20c&sslkey=/k&channel_binding=require",
+    );
+    check(
+        "mariadb://r@db/x?ssl-mode=verify_identity&ssl-ca=/r&compression=on",
+        "mariadb://r@db/x?tls=verify&ssl-ca=/r&compression=on",
+    );
+    check(
+        "host=/run/pg,h2 port=1,2 target_session_attrs=primary",
+        "postgres://:1,h2:2/?host=/run/pg,h2&target_session_attrs=primary",
+    );
+    check("service=prod passfile=/p host=h hostaddr=::1", "postgres://h/?hostaddr=%3A%3A1&service=prod&passfile=/p");
+    check("postgres://:hunter2@h/?sslrootcert=system", "postgres://:***@h/?tls=verify&sslrootcert=system");
+    check("sqlite:///a%20b/c", "sqlite:///a%20b/c");
+    assert!(!format!("{:?}", TargetUrl::parse("mysql://app:hunter2@db/x")).contains("hunter2"));
+}
+
+/// The completed target, and what came from where.
+fn completed(text: &str, around: &Made) -> (TargetUrl, String) {
+    let completed = parsed(text).completed(around).unwrap_or_else(|error| panic!("{text}: {error}"));
+    (completed.targets[0].clone(), completed.text().unwrap_or_default())
+}
+
+fn password(target: &TargetUrl) -> Option<&str> {
+    target.password.as_ref().map(Secret::expose)
+}
+
+#[test]
+fn the_environment_of_libpq_fills_in_what_is_left_open_and_nothing_else() {
+    let around = Made {
+        variables: vec![
+            ("PGHOST", "db"),
+            ("PGPORT", "7"),
+            ("PGUSER", "bob"),
+            ("PGDATABASE", "x"),
+            ("PGPASSWORD", "hunter2"),
+            ("PGSSLMODE", "require"),
+            ("PGSSLROOTCERT", "/r"),
+            ("PGOPTIONS", "-c jit=off"),
+        ],
+        ..Made::default()
+    };
+    let (target, text) = completed("postgres://", &around);
+    assert_eq!(target.to_string(), "postgres://bob:***@db:7/x?tls=verify-ca&sslrootcert=/r");
+    assert_eq!(password(&target), Some("hunter2"));
+    assert_eq!(
+        text,
+        "host from PGHOST, port from PGPORT, user from PGUSER, dbname from PGDATABASE, password from PGPASSWORD, sslmode from PGSSLMODE, sslrootcert from PGSSLROOTCERT; PGOPTIONS is not taken: no report would show settings of sessions"
+    );
+    let (target, _) = completed(
+        "postgres://ann:own@h:9/y?sslmode=disable",
+        &Made { variables: around.variables[..6].to_vec(), ..Made::default() },
+    );
+    assert_eq!((target.to_string().as_str(), password(&target)), ("postgres://ann:***@h:9/y?tls=off", Some("own")));
+    // Servers of another kind have nothing of it.
+    assert_eq!(completed("mysql://", &around), (parsed("mysql://"), String::new()));
+    let prefers = Made { variables: vec![("PGSSLMODE", "prefer")], ..Made::default() };
+    let error = parsed("postgres://").completed(&prefers).unwrap_err();
+    assert!(error.starts_with("PGSSLMODE: sslmode=prefer lets the server choose"), "{error}");
+    assert_eq!(completed("postgres://h?sslmode=disable", &prefers).0.tls(), TlsMode::Off);
+}
+
+#[test]
+fn without_anything_the_account_its_database_and_the_socket_are_meant() {
+    let (target, text) = completed("postgres://", &Made::default());
+    assert_eq!(target.to_string(), "postgres://ann@/ann");
+    assert_eq!(text, "user from your account, dbname from the user");
+    let around = Made { sockets: vec!["/tmp/.s.PGSQL.5432", "/var/run/postgresql/.s.PGSQL.5433"], ..Made::default() };
+    assert_eq!(completed("postgres:///x", &around).0.endpoint(), unix("/tmp/.s.PGSQL.5432"));
+    assert_eq!(completed("port=5433", &around).0.endpoint(), unix("/var/run/postgresql/.s.PGSQL.5433"));
+    assert_eq!(completed("postgres://localhost", &around).0.endpoint(), tcp("localhost", 5432));
+}
+
+#[test]
+fn a_service_goes_before_the_environment_and_behind_the_target() {
+    let file = "# comment\n[other]\nhost=wrong\n[prod]\nhost=db\nport=7\nuser=bob\nuser=eve\napplication_name=x\n\n[prod]\nhost=late\n";
+    let around = Made {
+        variables: vec![("PGUSER", "env"), ("PGDATABASE", "base")],
+        files: vec![("/home/ann/.pg_service.conf", 0o644, file)],
+        ..Made::default()
+    };
+    let (target, text) = completed("service=prod port=9", &around);
+    assert_eq!(target.to_string(), "postgres://bob@db:9/base");
+    assert_eq!(
+        text,
+        "host and user from the service `prod` of ~/.pg_service.conf, dbname from PGDATABASE; of no use here: `application_name`"
+    );
+    let by_variable = Made {
+        variables: vec![("PGSERVICE", "prod"), ("PGSERVICEFILE", "/s")],
+        files: vec![("/s", 0o644, file)],
+        ..Made::default()
+    };
+    assert_eq!(completed("postgres://", &by_variable).0.to_string(), "postgres://bob@db:7/bob");
+    let error = parsed("service=none").completed(&around).unwrap_err();
+    assert!(error.contains("no service `none` in /home/ann/.pg_service.conf or /etc/postgresql-common"), "{error}");
+    let nested = Made { files: vec![("/home/ann/.pg_service.conf", 0o644, "[a]\nservice=b\n")], ..Made::default() };
+    assert!(parsed("service=a").completed(&nested).unwrap_err().contains("service inside of a service"));
+}
+
+#[test]
+fn a_file_of_passwords_is_read_as_libpq_reads_it() {
+    let file = "# db:*:*:*:no\nother:*:*:*:no\ndb:7:x:a\\:b:p\\:w\\\\:rest\nlocalhost:*:*:*:local\n/run/pg:*:*:*:folder\n*:*:*:*:any\n";
+    let around = Made { files: vec![("/home/ann/.pgpass", 0o600, file)], ..Made::default() };
+    let of = |text: &str| completed(text, &around).0.password.map(|password| password.expose().to_owned());
+    assert_eq!(of("postgres://a%3Ab@db:7/x").as_deref(), Some("p:w\\:rest"));
+    assert_eq!(of("postgres://b@db:7/x").as_deref(), Some("any"));
+    assert_eq!(of("postgres://localhost").as_deref(), Some("local"));
+    assert_eq!(of("host=/var/run/postgresql").as_deref(), Some("local"));
+    assert_eq!(of("host=/run/pg").as_deref(), Some("folder"));
+    assert_eq!(of("postgres://b:own@db/x").as_deref(), Some("own"));
+    let (_, text) = completed("postgres://a%3Ab@db:7/x", &around);
+    assert_eq!(text, "password from ~/.pgpass");
+    let open = Made { files: vec![("/home/ann/.pgpass", 0o640, file)], ..Made::default() };
+    let (target, text) = completed("postgres://b@db/x", &open);
+    assert_eq!(password(&target), None);
+    assert_eq!(text, "~/.pgpass is not read, because others may read it: its permissions are 0640 and must be 0600");
+    // Each host has its own.
+    let several = parsed("host=localhost,db user=b dbname=x").completed(&around).unwrap();
+    assert_eq!(several.targets.iter().map(password).collect::<Vec<_>>(), [Some("local"), Some("any")]);
+}
+
+#[test]
+fn an_encrypted_connection_takes_the_certificates_of_the_home_folder() {
+    let files = ["root.crt", "postgresql.crt", "postgresql.key"];
+    let paths = [
+        "/home/ann/.postgresql/root.crt",
+        "/home/ann/.postgresql/postgresql.crt",
+        "/home/ann/.postgresql/postgresql.key",
+    ];
+    assert!(paths.iter().zip(files).all(|(path, file)| path.ends_with(file)));
+    let around = Made { files: paths.map(|path| (path, 0o600, "")).to_vec(), ..Made::default() };
+    let (target, text) = completed("postgres://a@db/x?sslmode=require", &around);
+    assert_eq!(target.tls(), TlsMode::VerifyCa);
+    assert_eq!(target.certificates.chain, Some(paths[1].into()));
+    assert!(text.contains("sslrootcert from ~/.postgresql/root.crt"), "{text}");
+    assert_eq!(completed("postgres://a@db/x", &around).0, parsed("postgres://a@db/x"));
+}
