@@ -9,7 +9,9 @@ mod around;
 mod libpq;
 mod libpq_around;
 mod model;
+mod mysql_around;
 mod mysql_options;
+mod option_file;
 mod option_word;
 mod sources;
 mod written;
@@ -66,9 +68,13 @@ impl TargetUrl {
     /// The target with what it leaves open from where its kind's own clients take it.
     pub fn completed(&self, around: &dyn Around) -> Result<Completed, String> {
         let (mut target, mut sources) = (self.clone(), Sources::default());
-        if target.kind == TargetKind::Postgres {
-            libpq_around::fill(&mut target, around, &mut sources)?;
-            libpq_around::fill_defaults(&mut target, around, &mut sources);
+        match target.kind {
+            TargetKind::Postgres => {
+                libpq_around::fill(&mut target, around, &mut sources)?;
+                libpq_around::fill_defaults(&mut target, around, &mut sources);
+            }
+            TargetKind::Mysql | TargetKind::Mariadb => mysql_around::fill(&mut target, around, &mut sources)?,
+            TargetKind::Sqlite => {}
         }
         let mut targets = Vec::new();
         for place in target.places() {

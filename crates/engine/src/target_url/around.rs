@@ -14,6 +14,8 @@ pub trait Around {
     /// None where there is no such file; an error where it cannot be read.
     fn file(&self, path: &Path) -> Result<Option<Found>, String>;
     fn is_socket(&self, path: &Path) -> bool;
+    /// The files in a folder, sorted; none where there is no such folder.
+    fn files_in(&self, folder: &Path) -> Vec<PathBuf>;
     /// The user that this process runs as.
     fn account(&self) -> Option<String>;
 
@@ -61,6 +63,13 @@ impl Around for ThisHost {
         std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_socket())
     }
 
+    fn files_in(&self, folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        files.sort();
+        files
+    }
+
     fn account(&self) -> Option<String> {
         let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok().flatten();
         user.map(|user| user.name).or_else(|| self.variable("USER"))
@@ -91,6 +100,11 @@ impl Around for Made {
 
     fn is_socket(&self, path: &Path) -> bool {
         self.sockets.iter().any(|socket| Path::new(socket) == path)
+    }
+
+    fn files_in(&self, folder: &Path) -> Vec<PathBuf> {
+        let paths = self.files.iter().map(|(name, ..)| PathBuf::from(name));
+        paths.filter(|path| path.parent() == Some(folder)).collect()
     }
 
     fn account(&self) -> Option<String> {

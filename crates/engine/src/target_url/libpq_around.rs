@@ -43,7 +43,6 @@ pub fn fill(target: &mut TargetUrl, around: &dyn Around, sources: &mut Sources) 
         for (key, value) in ordered(options) {
             fill_one(target, &key, &value, &source, sources)?;
         }
-        target.service = None;
     }
     for (variable, key) in VARIABLES {
         if let Some(value) = around.variable(variable) {

@@ -100,6 +100,8 @@ pub struct TargetUrl {
     pub service: Option<String>,
     /// The file of passwords, in place of libpq's own.
     pub passfile: Option<PathBuf>,
+    /// MySQL's option file, in place of the user's own.
+    pub defaults_file: Option<PathBuf>,
     /// Options that were read and have no use.
     pub idle: Vec<String>,
 }
@@ -217,6 +219,7 @@ impl TargetUrl {
             session: None,
             service: None,
             passfile: None,
+            defaults_file: None,
             idle: Vec::new(),
         }
     }
@@ -368,6 +371,7 @@ impl TargetUrl {
         options.extend(self.session.and_then(word).map(|word| ("target_session_attrs", word.to_owned())));
         options.extend(self.service.as_ref().map(|service| ("service", name(service))));
         options.extend(self.passfile.as_ref().map(|file| ("passfile", path(file))));
+        options.extend(self.defaults_file.as_ref().map(|file| ("defaults-file", path(file))));
         options
     }
 }

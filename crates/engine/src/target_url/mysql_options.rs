@@ -40,6 +40,10 @@ pub const OPTIONS: &[OptionWord] = &[
         target.certificates.key = absolute("ssl-key", value)?;
         Ok(())
     }),
+    taken("defaults-file", |target, value| {
+        target.defaults_file = absolute("defaults-file", value)?;
+        Ok(())
+    }),
     taken("compression", |target, value| {
         target.compressed = match value {
             "on" => true,
@@ -74,6 +78,9 @@ pub fn of_url(kind: TargetKind, written: Written) -> Result<TargetUrl, String> {
     if target.place.socket.is_some() && !target.others.is_empty() {
         return Err("a socket is one place, and the target has several hosts; expected one of the two".to_owned());
     }
-    target.settle()?;
+    // Encryption that is not decided here may be decided by an option file.
+    if target.tls.is_some() {
+        target.settle()?;
+    }
     Ok(target)
 }

@@ -270,7 +270,7 @@ fn a_service_goes_before_the_environment_and_behind_the_target() {
         ..Made::default()
     };
     let (target, text) = completed("service=prod port=9", &around);
-    assert_eq!(target.to_string(), "postgres://bob@db:9/base");
+    assert_eq!(target.to_string(), "postgres://bob@db:9/base?service=prod");
     assert_eq!(
         text,
         "host and user from the service `prod` of ~/.pg_service.conf, dbname from PGDATABASE; of no use here: `application_name`"
@@ -324,4 +324,53 @@ fn an_encrypted_connection_takes_the_certificates_of_the_home_folder() {
     assert_eq!(target.certificates.chain, Some(paths[1].into()));
     assert!(text.contains("sslrootcert from ~/.postgresql/root.crt"), "{text}");
     assert_eq!(completed("postgres://a@db/x", &around).0, parsed("postgres://a@db/x"));
+}
+
+#[test]
+fn an_option_file_of_mysql_fills_in_what_is_left_open_and_nothing_else() {
+    let file = "[client]\nuser=bob\npassword=hunter2\nhost=db\nport=7\nssl-mode=VERIFY_CA\nssl-ca=/r\n[mysql]\ndatabase=x\n\
+                [client-mariadb]\nuser=maria\n[mysqld]\nport=9\n";
+    let around = Made { files: vec![("/home/ann/.my.cnf", 0o600, file)], ..Made::default() };
+    let (target, text) = completed("mysql://", &around);
+    assert_eq!(target.to_string(), "mysql://bob:***@db:7/x?tls=verify-ca&ssl-ca=/r");
+    assert_eq!(
+        (password(&target), text.as_str()),
+        (Some("hunter2"), "database, user, password, host, port, ssl-mode and ssl-ca from ~/.my.cnf")
+    );
+    assert_eq!(completed("mariadb://", &around).0.user(), "maria");
+    let (target, text) = completed("mysql://eve@h:1/y?ssl-mode=disabled", &around);
+    assert_eq!(target.to_string(), "mysql://eve@h:1/y?tls=off");
+    assert_eq!(text, "the password in ~/.my.cnf is that of `bob` and not taken for `eve`");
+    assert_eq!(password(&completed("mysql://bob@h/y", &around).0), Some("hunter2"));
+    // Servers of another kind have nothing of it.
+    assert!(!completed("postgres://h/x", &around).1.contains(".my.cnf"));
+}
+
+#[test]
+fn a_socket_of_an_option_file_is_for_this_host_alone() {
+    let socket = |file: &'static str| {
+        let around = Made { files: vec![("/c", 0o600, file)], ..Made::default() };
+        completed("mysql://a@/x?defaults-file=/c", &around).0.endpoint()
+    };
+    assert_eq!(socket("[client]\nsocket=/run/s\nport=7\n"), unix("/run/s"));
+    assert_eq!(socket("[client]\nhost=localhost\nsocket=/run/s\n"), unix("/run/s"));
+    assert_eq!(socket("[client]\nhost=db\nsocket=/run/s\n"), tcp("db", 3306));
+    assert_eq!(socket("[client]\nprotocol=TCP\nsocket=/run/s\nport=7\n"), tcp("localhost", 7));
+}
+
+#[test]
+fn the_encryption_of_an_option_file_is_decided_or_refused() {
+    let mode = |file: &'static str| {
+        let around = Made { files: vec![("/c", 0o600, file)], ..Made::default() };
+        parsed("mariadb://a@db/x?defaults-file=/c").completed(&around).map(|completed| completed.targets[0].tls())
+    };
+    assert_eq!(mode("[client]\nssl\n"), Ok(TlsMode::Require));
+    assert_eq!(mode("[client]\nssl=0\n"), Ok(TlsMode::Off));
+    assert_eq!(mode("[client]\nskip-ssl\n"), Ok(TlsMode::Off));
+    assert_eq!(mode("[client]\nssl-ca=/r\n"), Ok(TlsMode::VerifyCa));
+    assert_eq!(mode("[client]\nssl_verify_server_cert\nssl_ca=/r\n"), Ok(TlsMode::Verify));
+    let error = mode("[client]\nssl-mode=PREFERRED\n").unwrap_err();
+    assert!(error.starts_with("/c: ssl-mode=PREFERRED lets the server choose"), "{error}");
+    let missing = parsed("mysql://?defaults-file=/none").completed(&Made::default()).unwrap_err();
+    assert!(missing.starts_with("there is no defaults-file /none"), "{missing}");
 }

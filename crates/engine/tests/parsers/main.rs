@@ -39,7 +39,7 @@ const TELLING: [&str; 24] = [
 ];
 
 const TEXTS: [&str; 9] = [
-    "mysql://app:pw@db.example:3307/bench?ssl-mode=required&socket=/run/s",
+    "mysql://app:pw@db.example:3307/bench?ssl-mode=required&socket=/run/s&defaults-file=/c",
     "mariadb://root@[::1]:33/x?compression=on&ssl_ca=/r&ssl-mode=verify_ca",
     "postgres://app@h1:7,h2:8/x?target_session_attrs=primary&hostaddr=192.0.2.1,192.0.2.2",
     "postgres://%2Frun%2Fpostgresql:5433/db?sslmode=disable",
