@@ -52,3 +52,9 @@ pub fn client_on<C: Connection, K: Clock + Clone>(
     slot.recorder.replace_with(|recorder: &mut Recorder| std::mem::take(recorder).with_statements(names));
     client::ScriptClient::new(script, connection, slot)
 }
+
+/// The statements of a text of plain SQL, without variables and commands; what is wrong has its place.
+pub fn plain_statements(path: &str, text: &str) -> Result<Vec<String>, String> {
+    let source = fault::Source { path: path.to_owned(), text: text.to_owned() };
+    statement::plain(text).map_err(|fault| source.told(&fault))
+}

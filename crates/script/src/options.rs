@@ -126,7 +126,7 @@ pub fn read(options: &Options) -> Result<Script, OptionError> {
         let expected = "setup = [\"schema.sql\"] is missing: rows are generated for tables that it makes";
         return Err(OptionError::new("table", expected));
     }
-    let transactions = transactions(options.value("files"), &given).map_err(at("files"))?;
+    let transactions = transactions(options.value("files"), &given, protocol).map_err(at("files"))?;
     let has_pipeline = |one: &Transaction| one.programs.iter().any(|(program, _)| program.has_pipeline());
     if protocol == Protocol::Simple && transactions.iter().any(has_pipeline) {
         let expected = "protocol simple has no pipelines: \"extended\" or \"prepared\" was expected";
@@ -257,7 +257,9 @@ fn plain_files(value: &OptionValue) -> Read<Vec<PlainSql>> {
 
 const WEIGHT_MAX: i64 = 2_147_483_647;
 
-fn transactions(value: &OptionValue, given: &BTreeMap<String, Scalar>) -> Read<Vec<Transaction>> {
+fn transactions(value: &OptionValue, given: &BTreeMap<String, Scalar>, protocol: Protocol) -> Read<Vec<Transaction>> {
+    let mut names = Variables::new(given);
+    names.as_text = protocol == Protocol::Simple;
     let (mut found, mut faults) = (Vec::<Transaction>::new(), Vec::new());
     for item in items(value) {
         let sources = sources(item, &["path", "mysql", "postgres", "sqlite", "weight", "name"])?;
@@ -274,7 +276,7 @@ fn transactions(value: &OptionValue, given: &BTreeMap<String, Scalar>) -> Read<V
         };
         for (name, weight, sources) in of_file(name, weight, sources)? {
             expect_new_name(&name, &found)?;
-            let programs = compiled(&sources, given, &mut faults);
+            let programs = compiled(&sources, &names, &mut faults);
             let paths = sources.map(|source| source.path);
             found.extend(programs.map(|programs| Transaction { name, weight, programs, paths }));
         }
@@ -333,9 +335,9 @@ fn expect_new_name(name: &str, found: &[Transaction]) -> Read<()> {
 type Programs = [(Program, Vec<Scalar>); 3];
 
 /// The text of each dialect, compiled; None where there are faults, which are kept.
-fn compiled(sources: &[Source; 3], given: &BTreeMap<String, Scalar>, faults: &mut Vec<String>) -> Option<Programs> {
+fn compiled(sources: &[Source; 3], names: &Variables, faults: &mut Vec<String>) -> Option<Programs> {
     let compiled = |source: &Source| {
-        let mut variables = Variables::new(given);
+        let mut variables = names.clone();
         let program = compile(source, &mut variables);
         program.map(|program| (program, variables.initial)).map_err(|faults| faults.0)
     };

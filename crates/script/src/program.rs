@@ -128,12 +128,20 @@ pub struct Variables {
     pub pgbench: Option<Protocol>,
     /// Commands that run programs are no mistakes.
     pub allows_shell: bool,
+    /// Statements travel as text, which has room for any number of values.
+    pub as_text: bool,
 }
 
 impl Variables {
     pub fn new(given: &BTreeMap<String, Scalar>) -> Variables {
-        let mut variables =
-            Variables { names: Vec::new(), initial: Vec::new(), texts: Vec::new(), pgbench: None, allows_shell: false };
+        let mut variables = Variables {
+            names: Vec::new(),
+            initial: Vec::new(),
+            texts: Vec::new(),
+            pgbench: None,
+            allows_shell: false,
+            as_text: false,
+        };
         for name in AUTOMATIC {
             variables.add(name, given.get(name).copied().unwrap_or(Scalar::Int(1)));
         }
@@ -359,9 +367,10 @@ impl Compiler<'_> {
             ..SqlStatement::of(pieces)
         };
         let count = statement.prepared(driver::Dialect::MySql).1.len();
-        if count > PARAMETERS_MAX && !joins {
+        if count > PARAMETERS_MAX && !joins && !self.variables.as_text {
             let what = format!("{count} parameters in one statement are not built yet");
-            return Err(Fault::new(at, what, format!("expected {PARAMETERS_MAX} at most")));
+            let expected = format!("expected {PARAMETERS_MAX} at most, or protocol simple, which sends values as text");
+            return Err(Fault::new(at, what, expected));
         }
         let next = self.gather(&mut statement, at, end)?.unwrap_or(next);
         let is_value = |one: &Expectation| matches!(one, Expectation::Value(_));
