@@ -21,6 +21,7 @@ mod conform_capture;
 mod conform_cluster;
 mod conform_history;
 mod conform_lua;
+mod conform_micro;
 mod conform_pgbench;
 mod conform_recovery;
 mod conform_sqlbench;
@@ -60,6 +61,8 @@ enum Task {
     ConformTpcc(conform_tpcc::ConformTpcc),
     /// Count the statements of every sql-bench operation, by the server and by us, against the suite's own table
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
+    /// Run every kind of statements on real servers, and compare their answers
+    ConformMicro(conform_micro::ConformMicro),
     /// Compare our language of scripts, builtin scripts included, with the real pgbench
     ConformPgbench(conform_pgbench::ConformPgbench),
     /// Run workers below a real Slurm cluster and over ssh between network namespaces, and kill what can be killed
@@ -128,6 +131,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Conform(options) => conform::run(&options, root),
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
+        Task::ConformMicro(options) => conform_micro::run(&options, root),
         Task::ConformPgbench(options) => conform_pgbench::run(&options, root),
         Task::ConformHistory(options) => conform_history::run(&options),
         Task::ConformBisect(options) => conform_bisect::run(&options, root),

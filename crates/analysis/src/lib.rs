@@ -61,7 +61,7 @@ use ladder::Climb;
 pub use ladder::{Gain, Interaction, Ladder, LevelChange, Rung, Stage, StageKind};
 pub use missing::Missing;
 use named::named;
-pub use operations::{COLLECTED_SECONDS, LeftOut, LeftOutBecause, Part, PartKind, Parts, ResultsDiffer};
+pub use operations::{COLLECTED_SECONDS, Explained, LeftOut, LeftOutBecause, Part, PartKind, Parts, ResultsDiffer};
 pub use overall::{Best, Deferring, Peak};
 use record::format::{
     AaRecord, ContrastRecord, DecisionKind, DecisionRecord, MetricRecord, PlanRecord, Point, RunRecord, Series, Status,

@@ -1,5 +1,5 @@
 //! What a pass over operations means: the same work is compared, and what is not is named. Statements that are timed
-//! one by one are compared alike, by their mean latency.
+//! one by one are compared alike, by their mean latency, and kinds of statements by their rates.
 //!
 //! A contender that lacks an operation, or answers it wrongly, has done less work: the total that verdicts come
 //! from is that of the operations which every contender does rightly. A trial that lacks one of them, though
@@ -19,8 +19,9 @@ use super::index::Index;
 use super::named::named;
 use super::{Caveat, Comparison, Verdict};
 use record::format::operations::{
-    ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, STATEMENT_LATENCY, WRONG, flagged,
-    operation_metric, operation_of, program_count_metric, program_metric, program_of, statement_metric, statement_of,
+    ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, PARTIAL, RATE, SECONDS, SHORT,
+    STATEMENT_LATENCY, WRONG, flagged, group_metric, group_of, is_mean_rate, operation_metric, operation_of,
+    program_count_metric, program_metric, program_of, rated, statement_metric, statement_of,
 };
 use record::format::{PlanRecord, Point, Status, TrialRecord};
 use record::rule::OPERATIONS_WITH_JOINT_ERROR_MAX;
@@ -39,6 +40,8 @@ named! {
         Operation = "operation",
         /// Of a script, compared by its mean latency.
         Statement = "statement",
+        /// Of statements, compared by its rate.
+        Kind = "kind",
     }
 }
 
@@ -74,6 +77,33 @@ pub struct Part {
     pub shares: [Option<f64>; 2],
     /// `estimated`, `short`.
     pub marks: Vec<&'static str>,
+    /// Of a kind: what one execution costs the server, at an error rate of its own.
+    #[serde(skip)]
+    pub cost: Option<Comparison>,
+}
+
+/// Where the time goes that a kind takes more, or less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Explained {
+    /// An execution costs the server more, or less, in the same direction.
+    Cpu,
+    /// The cost of an execution has changed by less than its time: what has changed is for what it waits.
+    Waiting,
+}
+
+impl Part {
+    /// Of a kind that is shown to differ.
+    pub fn explained(&self) -> Option<Explained> {
+        let cost = self.cost.as_ref()?;
+        let of = |one: &Comparison| Some((one.low?, one.high?));
+        let ((low, high), (cost_low, cost_high)) = (of(&self.comparison)?, of(cost)?);
+        match self.comparison.verdict {
+            Verdict::Slower if cost_low > high => Some(Explained::Waiting),
+            Verdict::Faster if cost_high < low => Some(Explained::Waiting),
+            verdict @ (Verdict::Slower | Verdict::Faster) => (cost.verdict == verdict).then_some(Explained::Cpu),
+            _ => None,
+        }
+    }
 }
 
 /// A program or an operation that one of the two did not do, or not rightly.
@@ -120,6 +150,10 @@ pub fn aligned<'a>(plan: &PlanRecord, trials: &'a [TrialRecord]) -> Cow<'a, [Tri
 
 fn total(trial: &TrialRecord, common: &BTreeSet<Work>) -> TrialRecord {
     let mut trial = trial.clone();
+    if trial.metrics.contains_key(GEOMEAN_RATE) {
+        mean_rates(&mut trial, common);
+        return trial;
+    }
     if let Some(all) = trial.metrics.remove(SECONDS) {
         trial.metrics.insert(COLLECTED_SECONDS.to_owned(), all);
     }
@@ -132,6 +166,25 @@ fn total(trial: &TrialRecord, common: &BTreeSet<Work>) -> TrialRecord {
         metrics.insert(GEOMEAN_SECONDS.to_owned(), mean.exp());
     }
     trial
+}
+
+/// Puts the means over what all contenders have, of all kinds and of each group, in place of the trial's own.
+fn mean_rates(trial: &mut TrialRecord, common: &BTreeSet<Work>) {
+    trial.metrics.retain(|metric, _| !is_mean_rate(metric));
+    let mut means: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
+    for (name, _) in common {
+        let logarithm = value(trial, &operation_metric(name, RATE)).map(f64::ln);
+        let group = group_of(name).map(group_metric);
+        for metric in group.into_iter().chain([GEOMEAN_RATE.to_owned()]) {
+            means.entry(metric).or_default().push(logarithm);
+        }
+    }
+    for (metric, logarithms) in means {
+        let logarithms: Option<Vec<f64>> = logarithms.into_iter().collect();
+        if let Some(mean) = logarithms.and_then(|all| stats::mean(&all)) {
+            trial.metrics.insert(metric, mean.exp());
+        }
+    }
 }
 
 /// A name and what is counted under it: with another count it is other work.
@@ -158,21 +211,26 @@ fn common<'a>(
 /// Whether a trial that is ok can lack this metric, and then because of what it did.
 pub fn is_by_result(metric: &str) -> bool {
     let totals = [SECONDS, GEOMEAN_SECONDS];
-    operation_of(metric).is_some() || program_of(metric).is_some() || totals.contains(&metric)
+    timed(metric).is_some() || program_of(metric).is_some() || totals.contains(&metric) || is_mean_rate(metric)
 }
 
 /// Whether this metric of a trial is a time of work that was not done, not rightly, or not all of it.
 pub fn is_of_less_work(trial: &TrialRecord, metric: &str) -> bool {
     let is_less = |name: &str| [GAP, WRONG, FEWER].iter().any(|kind| has(trial, kind, name));
-    operation_of(metric).is_some_and(is_less) || program_of(metric).is_some_and(|name| has(trial, PARTIAL, name))
+    timed(metric).is_some_and(is_less) || program_of(metric).is_some_and(|name| has(trial, PARTIAL, name))
 }
 
-/// The operations that a trial did rightly, and all of. Statements are called as often as there is time.
+/// The operation whose time or rate this metric is.
+fn timed(metric: &str) -> Option<&str> {
+    operation_of(metric).or_else(|| rated(metric))
+}
+
+/// The operations that a trial did rightly, and all of. Kinds run as often as there is time, and statements are called as often as there is time.
 fn operations(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
     let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
     let work = |metric| match operation_of(metric) {
         Some(name) => Some((name, counted(trial, &operation_metric(name, "count")))),
-        None => statement_of(metric).map(|name| (name, 0)),
+        None => rated(metric).or_else(|| statement_of(metric)).map(|name| (name, 0)),
     };
     right.filter_map(|metric| work(metric)).collect()
 }
@@ -213,13 +271,18 @@ fn of_pass(scope: &Scope, point: &Point) -> Parts {
     let is_ours = |name: &str| name == scope.plan.baseline || name == scope.candidate;
     let trials = everyone.clone().filter(|trial| is_ours(&trial.contender)).collect();
     let pair = Pair { scope, point, trials };
-    let mut programs = pair.programs();
-    let mut operations = pair.operations();
-    share_out(&mut programs);
-    share_out(&mut operations);
+    let kind = if pair.are_rated() { PartKind::Kind } else { PartKind::Operation };
+    let (mut programs, mut operations) = match kind {
+        PartKind::Kind => (pair.groups(), pair.kinds()),
+        _ => (pair.programs(), pair.operations()),
+    };
+    if kind != PartKind::Kind {
+        share_out(&mut programs);
+        share_out(&mut operations);
+    }
     let screened = screen_if_many(scope, &mut operations);
     let (in_total, left_out) = (common(everyone, self::operations).len(), pair.left_out());
-    let (kind, results_differ) = (PartKind::Operation, Vec::new());
+    let results_differ = Vec::new();
     Parts { kind, programs, operations, left_out, in_total, screened, results_differ }
 }
 
@@ -244,6 +307,7 @@ fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
         comparison: compared(&statement_metric(name, STATEMENT_LATENCY)),
         shares: sides.map(|side| scope.records.mean(scope.workload, &active, side, &statement_metric(name, "share"))),
         marks: Vec::new(),
+        cost: None,
     };
     let mut operations: Vec<Part> = names.iter().map(|(name, _)| statement(name)).collect();
     let screened = screen_if_many(scope, &mut operations);
@@ -357,7 +421,34 @@ impl Pair<'_> {
             comparison: Comparison { point: None, ..compared },
             shares: [None; 2],
             marks: marks.iter().filter(marked).map(|(_, mark)| *mark).collect(),
+            cost: None,
         }
+    }
+
+    /// Whether operations ran for a time, and have rates.
+    fn are_rated(&self) -> bool {
+        self.trials.iter().any(|trial| trial.metrics.contains_key(GEOMEAN_RATE))
+    }
+
+    /// The mean rate of each group, where there are several.
+    fn groups(&self) -> Vec<Part> {
+        let common = common(self.trials.iter().copied(), operations);
+        let groups: BTreeSet<&str> = common.iter().filter_map(|(name, _)| group_of(name)).collect();
+        if groups.len() < 2 {
+            return Vec::new();
+        }
+        groups.iter().map(|group| self.part(group, &group_metric(group), groups.len(), &[])).collect()
+    }
+
+    fn kinds(&self) -> Vec<Part> {
+        let common = common(self.trials.iter().copied(), operations);
+        let share = joint(common.len());
+        let kind = |name: &str| {
+            let cost = self.part(name, &operation_metric(name, EXECUTION_CPU), 1, &[]).comparison;
+            let cost = Some(cost).filter(|cost| cost.ratio.is_some());
+            Part { cost, ..self.part(name, &operation_metric(name, RATE), share, &[(SHORT, "short")]) }
+        };
+        common.iter().map(|(name, _)| kind(name)).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Made-up runs whose truth is known, and the verdicts they must and must not get.
 
 use super::*;
-use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, passes_run, statements_run, stored_run};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, kinds_run, passes_run, statements_run, stored_run};
 use record::format::{BuildRecord, ContrastKind, DecisionRecord, Purpose, RuleName};
 
 fn duel_of(stored: &StoredRun) -> HeadToHead {
@@ -479,6 +479,29 @@ fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
     assert!((duel.overall.ratio.unwrap() - 99.4 / 117.4).abs() < 0.01, "{:?}", duel.overall.ratio);
     let geomean = duel.others.iter().find(|other| other.metric == "geomean_seconds").unwrap();
     assert!((geomean.overall.ratio.unwrap() - 1.2f64.powf(-12.0 / 22.0)).abs() < 0.01);
+}
+
+#[test]
+fn kinds_of_statements_are_compared_by_their_rates_and_groups_by_their_means() {
+    let duel = duel_of(&kinds_run(&Story::default()));
+    let parts = duel.parts.unwrap();
+    assert_eq!((parts.kind, parts.in_total, parts.operations.len(), parts.screened), (PartKind::Kind, 24, 24, true));
+    let groups: Vec<_> = parts.programs.iter().map(|one| (one.name.as_str(), one.comparison.verdict)).collect();
+    let expected = [("aggregate", None), ("point", Some(Verdict::Slower)), ("write", Some(Verdict::Faster))];
+    for ((name, verdict), (group, asked)) in groups.into_iter().zip(expected) {
+        assert!(name == group && asked.is_none_or(|asked| asked == verdict), "{name}: {verdict:?}");
+    }
+    let point = &parts.programs[1].comparison;
+    assert!((point.ratio.unwrap() - 0.8).abs() < 0.02, "{:?}", point.ratio);
+    // The mean over what both did: 12 of 24 kinds at 0.8, 7 at 1.25, 5 alike.
+    let expected = (0.8f64.powi(12) * 1.25f64.powi(7)).powf(1.0 / 24.0);
+    assert!((duel.overall.ratio.unwrap() - expected).abs() < 0.01, "{:?}", duel.overall.ratio);
+    assert_eq!(duel.overall.metric, "geomean_per_s");
+    let kind = |name: &str| parts.operations.iter().find(|one| one.name == name).unwrap();
+    assert_eq!(kind("point/03").explained(), Some(Explained::Cpu));
+    assert_eq!(kind("write/03").explained(), Some(Explained::Waiting));
+    let left: Vec<_> = parts.left_out.iter().map(|one| (one.kind, one.name.as_str())).collect();
+    assert_eq!(left, [("gap", "write/08"), ("wrong", "aggregate/06")]);
 }
 
 #[test]

@@ -646,13 +646,15 @@ pub struct TableArgs {
 pub enum Listed {
     Engines,
     Workloads,
+    Kinds,
     Observers,
     Reports,
     Runs,
 }
 
 impl Listed {
-    pub const ALL: [Listed; 5] = [Listed::Engines, Listed::Workloads, Listed::Observers, Listed::Reports, Listed::Runs];
+    pub const ALL: [Listed; 6] =
+        [Listed::Engines, Listed::Workloads, Listed::Kinds, Listed::Observers, Listed::Reports, Listed::Runs];
 }
 
 #[derive(Debug, Args)]

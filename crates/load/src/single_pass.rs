@@ -52,6 +52,8 @@ pub struct OperationTally {
     pub name: &'static str,
     /// As the table prints it, which is not always what ran.
     pub count: u64,
+    /// It ran for a time: its rate is compared, and its count is what came of it.
+    pub by_rate: bool,
     /// Statements that the server saw; connections are not statements.
     pub executed: u64,
     pub connections: u64,

@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::*;
 use crate::render::html::{RECORDS_BEGIN, RECORDS_END, SCRIPT, STYLE};
 use fixtures::{
-    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, add_cause_test, cores_run, duel_after_search, ladder_run,
-    many_levels_run, many_passes_run, passes_run, quickstart_run, statements_run, stored_run, tpcc_run,
+    CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, add_cause_test, cores_run, duel_after_search, kinds_run,
+    ladder_run, many_levels_run, many_passes_run, passes_run, quickstart_run, statements_run, stored_run, tpcc_run,
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
@@ -157,6 +157,7 @@ fn screens() -> Vec<(&'static str, Evidence)> {
         ("a version duel", evidence(&Story::default())),
         ("two workloads at 26 levels", evidence_of(many_levels_run(&Story::default()))),
         ("sql-bench with 86 operations", evidence_of(many_passes_run(&Story::default()))),
+        ("kinds of statements", evidence_of(kinds_run(&Story::default()))),
         ("a run with failures", troubled()),
         ("the full method", full_method()),
         ("mixed", evidence(&Story { ratios: [1.10, 1.06, 0.94, 0.85], ..Story::default() })),
@@ -283,7 +284,8 @@ fn json_stories() -> Vec<Evidence> {
     let ladder = ladder_run(&Story::default(), PLANTED);
     let search = duel_after_search(&Story::default());
     let statements = statements_run(&Story::default());
-    let stories = [ladder, passes_run(&Story::default()), statements, cores_run(&Story::default()), search];
+    let kinds = kinds_run(&Story::default());
+    let stories = [ladder, passes_run(&Story::default()), kinds, statements, cores_run(&Story::default()), search];
     stories.into_iter().map(evidence_of).chain([troubled(), full_method()]).collect()
 }
 
@@ -714,6 +716,20 @@ fn a_run_of_scripts_is_reported_statement_by_statement() {
         serde_json::from_str(&find("json").unwrap().write(&evidence, &Options::default()).unwrap()).unwrap();
     let text = json.to_string();
     assert!(text.contains("\"browse.sold\"") && text.contains("statement.browse.sold.latency_ms_p95"), "{text}");
+}
+
+#[test]
+fn kinds_of_statements_have_a_chart_a_table_and_a_sentence() {
+    let evidence = evidence_of(kinds_run(&Story::default()));
+    for (name, extension) in [("text", "txt"), ("markdown", "markdown")] {
+        check(&format!("kinds.{extension}"), &find(name).unwrap().write(&evidence, &Options::default()).unwrap());
+    }
+    let page = find("html").unwrap().write(&evidence, &Options::default()).unwrap();
+    let (first, section) = page.split_once("<section id=\"kinds\">").unwrap();
+    let (_, chart) = first.split_once("<title>Ratio of each kind of statements</title>").unwrap();
+    check("kinds.chart", chart.split_once("</svg>").unwrap().0);
+    assert!(section.contains("no such statement &lt;b&gt;"), "{section}");
+    assert!(!page.contains("<section id=\"operations\">"), "they are no operations");
 }
 
 #[test]

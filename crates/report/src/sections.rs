@@ -7,6 +7,7 @@ mod differences;
 mod first;
 pub mod gate;
 mod host;
+pub mod kinds;
 mod ladder;
 mod latency;
 mod levels;
@@ -53,6 +54,7 @@ pub const TOPICS: &[&dyn Topic] = &[
     &latency::Latency,
     &transactions::Transactions,
     &seconds::Seconds,
+    &kinds::Kinds,
     &operations::Operations,
     &scaling::Cores,
     &tuning::Search,

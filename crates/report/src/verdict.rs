@@ -3,13 +3,14 @@
 //! The candidate is the subject; a factor or a percentage, never both; the interval follows.
 
 use analysis::{
-    Caveat, Comparison, HeadToHead, MetricComparison, PartKind, Verdict, WorkloadConclusions, less_is_better,
+    Caveat, Comparison, HeadToHead, MetricComparison, PartKind, Parts, Verdict, WorkloadConclusions, less_is_better,
 };
 use record::format::figures::fixed;
 use record::format::{PlanRecord, Point, point_text};
 use record::rule;
 
 use super::Evidence;
+use super::sections::kinds;
 use super::wording::{self, joined, number, percent};
 
 /// From this factor on a factor is easier to read than a percentage.
@@ -27,7 +28,8 @@ pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Hea
     let is_led = latency.is_some();
     let first = latency.unwrap_or_else(|| throughput(plan, workload, duel));
     let cost = workload.decided_by_cost(duel).filter(|_| !is_led);
-    let rest = [operations(duel), deferring(duel), cost.map(|cost| cost_of(plan, cost))];
+    let parts = kinds::sentence(duel).or_else(|| operations(duel));
+    let rest = [parts, deferring(duel), cost.map(|cost| cost_of(plan, cost))];
     let several = evidence.conclusions.workloads.len() > 1;
     let first = if several { format!("{}: {first}", workload.workload) } else { first };
     std::iter::once(first).chain(rest.into_iter().flatten()).chain(durability(evidence, [duel])).collect()
@@ -60,7 +62,7 @@ pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Head
     }
     match overall.verdict {
         Verdict::Faster | Verdict::Slower => {
-            let place = place(workload, overall);
+            let place = kinds::parts(duel).map_or_else(|| place(workload, overall), over_kinds);
             format!("{}{}.", pair.difference(overall, &place), but_slower(duel))
         }
         Verdict::NoDifferenceShown => {
@@ -183,6 +185,11 @@ fn place(workload: &WorkloadConclusions, overall: &Comparison) -> String {
         points if overall.points < points.len() => format!(" over {} of {} load levels", overall.points, points.len()),
         _ => String::new(),
     }
+}
+
+/// What the one figure for all kinds of statements is.
+fn over_kinds(parts: &Parts) -> String {
+    format!(" in the geometric mean of {}", wording::count(parts.in_total, "kind"))
 }
 
 /// `, but 3 % slower at 64 clients (95 % CI 1–5 %)`: what a verdict about all points together would hide.

@@ -7,15 +7,17 @@ use std::collections::BTreeMap;
 use load::{OperationTally, ProgramTally, SHORT_NS};
 
 use record::format::operations::{
-    ESTIMATED, ESTIMATED_PROGRAM, FEWER, GAP, PARTIAL, SECONDS, SHORT, WRONG, flag, operation_metric,
-    program_count_metric, program_metric,
+    BETWEEN_SECONDS, ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, PARTIAL, RATE, SECONDS,
+    SHORT, WRONG, flag, operation_metric, program_count_metric, program_metric,
 };
 
 /// Named as in the JSON report: `seconds`, `program.*`, `op.*`, and what a statement costs the client.
 pub fn metrics(programs: &[ProgramTally], in_process: bool) -> BTreeMap<String, f64> {
     let mut metrics = BTreeMap::new();
     let mut add = |name: String, value: f64| *metrics.entry(name).or_insert(0.0) += value;
-    for program in programs {
+    let (rated, programs): (Vec<&ProgramTally>, Vec<&ProgramTally>) = programs.iter().partition(|one| is_rated(one));
+    rates(&rated, in_process).into_iter().for_each(|(name, value)| add(name, value));
+    for program in programs.iter().copied() {
         add(program_metric(program.name), seconds(program.wall_ns));
         add(program_count_metric(program.name), timed(program).map(|operation| operation.count as f64).sum());
         for operation in timed(program) {
@@ -35,7 +37,8 @@ pub fn metrics(programs: &[ProgramTally], in_process: bool) -> BTreeMap<String, 
         }
     }
     // An estimated operation has the CPU time of more statements than were sent.
-    let whole = || programs.iter().flat_map(timed).filter(|operation| !operation.estimated);
+    let all = || programs.iter().chain(&rated).copied();
+    let whole = || all().flat_map(timed).filter(|operation| !operation.estimated);
     let statements: u64 = whole().map(|operation| operation.executed).sum();
     let client_cpu_ns: u64 = whole().map(|operation| operation.client_cpu_ns).sum();
     if !in_process && statements > 0 {
@@ -44,9 +47,46 @@ pub fn metrics(programs: &[ProgramTally], in_process: bool) -> BTreeMap<String, 
     metrics
 }
 
+/// Whether its operations ran for a time.
+fn is_rated(program: &ProgramTally) -> bool {
+    program.operations.iter().any(|operation| operation.by_rate)
+}
+
+/// Of operations that ran for a time.
+fn rates(groups: &[&ProgramTally], in_process: bool) -> Vec<(String, f64)> {
+    let all = || groups.iter().copied().flat_map(timed);
+    let mut metrics = Vec::new();
+    for one in all() {
+        let executions = one.count as f64;
+        let server_ns = if in_process { Some(one.client_cpu_ns) } else { one.gauged };
+        let figures = [
+            (RATE, Some(executions / seconds(one.wall_ns))),
+            ("count", Some(executions)),
+            ("executed", Some(one.executed as f64)),
+            ("client_cpu_s", Some(seconds(one.client_cpu_ns))),
+            ("server_cpu_s", server_ns.map(seconds)),
+            (EXECUTION_CPU, server_ns.map(|cpu_ns| cpu_ns as f64 / 1e3 / executions)),
+        ];
+        let named = |(what, value): (&str, Option<f64>)| Some((operation_metric(one.name, what), value?));
+        metrics.extend(figures.into_iter().filter_map(named));
+    }
+    let (whole_ns, measured_ns): (u64, u64) =
+        (groups.iter().map(|group| group.wall_ns).sum(), all().map(|one| one.wall_ns).sum());
+    let logarithms: f64 = all().map(|one| (one.count as f64 / seconds(one.wall_ns)).ln()).sum();
+    if all().next().is_some() {
+        metrics.push((GEOMEAN_RATE.to_owned(), (logarithms / all().count() as f64).exp()));
+        metrics.push((SECONDS.to_owned(), seconds(measured_ns)));
+        metrics.push((BETWEEN_SECONDS.to_owned(), seconds(whole_ns.saturating_sub(measured_ns))));
+    }
+    metrics
+}
+
 /// Operations that have a time.
 fn timed(program: &ProgramTally) -> impl Iterator<Item = &OperationTally> {
-    program.operations.iter().filter(|operation| operation.refused.is_none())
+    let has_time = |operation: &&OperationTally| {
+        operation.refused.is_none() && !(operation.by_rate && (operation.count == 0 || operation.wall_ns == 0))
+    };
+    program.operations.iter().filter(has_time)
 }
 
 fn seconds(ns: u64) -> f64 {
@@ -78,7 +118,8 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
         if program.is_estimated() {
             remarks.insert(flag(ESTIMATED_PROGRAM, program.name), "an operation was cut off and scaled up".to_owned());
         }
-        if !lacking.is_empty() {
+        // The mean of a group is over what every contender has.
+        if !lacking.is_empty() && !is_rated(program) {
             remarks.insert(flag(PARTIAL, program.name), format!("without all of {}", lacking.join(", ")));
         }
     }
@@ -132,6 +173,21 @@ mod tests {
         assert_eq!((found["program.ATIS.seconds"], found["op.count.executed"]), (2.5, 10.0));
         assert!((found["client_cpu_us_per_query"] - 0.375e6 / 110.0).abs() < 1e-9, "without what was estimated");
         assert!(!found.keys().any(|name| name.starts_with("op.std")), "a gap has no number");
+    }
+
+    #[test]
+    fn what_ran_for_a_time_has_a_rate_and_the_cost_of_an_execution() {
+        let by_rate = |name, wall_ms, count| OperationTally { by_rate: true, ..operation(name, wall_ms, count) };
+        let wrong = OperationTally { wrong: Some("no row".to_owned()), ..by_rate("point/b", 0, 0) };
+        let operations = vec![by_rate("point/a", 1000, 4000), wrong, by_rate("point/c", 2000, 2000)];
+        let pass = [ProgramTally { name: "point", wall_ns: 3_300_000_000, operations }];
+        let found = metrics(&pass, false);
+        assert_eq!((found["op.point/a.per_s"], found["op.point/a.count"]), (4000.0, 4000.0));
+        assert_eq!((found["op.point/a.cpu_us_per_execution"], found["seconds"]), (125.0, 3.0));
+        assert!((found["geomean_per_s"] - 2000.0).abs() < 1e-6 && (found["between_s"] - 0.3).abs() < 1e-9);
+        let others = ["op.point/a.seconds", "op.point/b.per_s", "program.point.seconds"];
+        assert!(others.iter().all(|name| !found.contains_key(*name)), "{found:?}");
+        assert!(remarks(&pass).contains_key("wrong:point/b"));
     }
 
     #[test]

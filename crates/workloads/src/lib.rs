@@ -1,10 +1,11 @@
-//! The workloads: sysbench's OLTP family, the TPC-C-derived one, sql-bench, the ledger of crash experiments, the
-//! user's own SQL, and pgbench's builtin scripts.
+//! The workloads: sysbench's OLTP family, the TPC-C-derived one, sql-bench, kinds of statements, the ledger of crash
+//! experiments, the user's own SQL, and pgbench's builtin scripts.
 //!
 //! Each is schema, data, transactions and checks behind the traits of `load`. The list [`WORKLOADS`] drives
 //! `dbduel list`, the experiment file's keys and the reference documentation.
 
 mod ledger;
+mod micro;
 mod oltp;
 mod sections;
 mod sqlbench;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 
 use driver::{Connection, Error};
 use load::{Client, OptionError, OptionValue, ScaledWorkload, Workload, WorkloadKind};
+pub use micro::{ListedKind, listed as listed_kinds};
 pub use oltp::read_write_client;
 pub use sqlbench::sqlbench_operations;
 
@@ -34,6 +36,7 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     oltp::classic::CLASSIC,
     tpcc::TPCC,
     sqlbench::SQL_BENCH,
+    micro::MICRO,
     ledger::LEDGER,
     OWN,
     script::pgbench::TPCB_LIKE,

@@ -12,7 +12,7 @@ mod client;
 mod options;
 mod rest;
 mod rules;
-mod schema;
+pub mod schema;
 mod script;
 pub mod scripts;
 mod session;

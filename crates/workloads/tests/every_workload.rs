@@ -20,7 +20,9 @@ fn flag(key: &str, flag: bool) -> (String, OptionValue) {
 
 fn build(name: &str, given: &[(String, OptionValue)]) -> Arc<dyn Workload> {
     let kind = workloads::workload_kind(name).unwrap();
-    let small = [("rows", 500), ("tables", 2)].map(|(key, number)| (key.to_owned(), OptionValue::Number(number)));
+    // Kinds of statements read ranges of 10,000 rows.
+    let rows = if name == "micro" { 10_000 } else { 500 };
+    let small = [("rows", rows), ("tables", 2)].map(|(key, number)| (key.to_owned(), OptionValue::Number(number)));
     let single = name.starts_with("select_random");
     let known = |key: &str| kind.options.iter().any(|spec| spec.name == key) && !(single && key == "tables");
     let small = small.into_iter().filter(|(key, _)| known(key));
@@ -65,10 +67,10 @@ fn run_with(workload: &Arc<dyn Workload>, transactions: u64, options: LoadOption
 
 #[test]
 fn every_workload_runs_and_leaves_right_data() {
-    // What runs once through has no transactions to count; `sqlbench.rs` runs it. Own SQL has no default.
+    // What runs once through has no transactions to count; `sqlbench.rs` and `micro.rs` run it. Own SQL has no default.
     let with_defaults = WORKLOADS.iter().filter(|kind| kind.name != "script");
     let (passes, kinds): (Vec<_>, Vec<_>) = with_defaults.partition(|kind| build(kind.name, &[]).is_one_pass());
-    assert_eq!(passes.len(), 1);
+    assert_eq!(passes.len(), 2);
     for kind in kinds {
         let tally = run(&build(kind.name, &[]), 60);
         assert!(tally.queries() > 0, "{} sent nothing", kind.name);
@@ -186,6 +188,7 @@ fn what_is_explained_is_what_a_server_can_run() {
         ("oltp", vec![text("mode", "complex")], 8),
         ("tpcc", vec![("warehouses".to_owned(), OptionValue::Number(1))], 27),
         ("sql-bench", vec![], 0),
+        ("micro", vec![], 52),
     ] {
         let workload = build(name, &given);
         let statements =

@@ -57,6 +57,7 @@ pub fn rows(what: Listed, folder: &Path) -> Result<Vec<Value>> {
         Listed::Workloads => {
             KNOWN.workloads.0.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect()
         }
+        Listed::Kinds => workloads::listed_kinds().iter().map(kind).collect(),
         Listed::Observers => OBSERVERS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect(),
         Listed::Reports => {
             super::formats().map(|(name, description, example)| entry(name, description, example)).collect()
@@ -121,6 +122,15 @@ fn run(run: &RunDir) -> Value {
     json!({
         "run": one.run, "started": one.started, "ended": ended, "trials": trials, "contenders": one.contenders.join(", "),
         "labels": one.labels,
+    })
+}
+
+/// A kind of statements of the workload `micro`.
+fn kind(kind: &workloads::ListedKind) -> Value {
+    let lacking: Vec<String> = kind.not_on.iter().map(|(dialect, why)| format!("{}: {why}", dialect.name())).collect();
+    json!({
+        "group": kind.group, "kind": kind.name, "does": kind.does, "sysbench": kind.sysbench.as_deref().unwrap_or_default(),
+        "not on": lacking.join("; "),
     })
 }
 

@@ -73,6 +73,40 @@ fn a_rung_that_cannot_be_had_stops_with_what_builds_on_it_and_the_others_go_on()
     assert_eq!((measured("base"), measured("no flush"), measured("misspelt"), measured("on top")), (2, 2, 0, 0));
 }
 
+#[test]
+fn kinds_of_statements_have_rates_in_one_order_for_both_contenders() {
+    let place = Place::on_disk();
+    let own = "-- does: counts\n-- group: mine\n-- run:\n-- expect: 1 row\nSELECT count(*) AS n FROM sbtest1;\n";
+    place.write("all.sql", own);
+    let engine = r#"engine = "sqlite""#;
+    place.write(
+        "kinds.toml",
+        &format!(
+            "contender = [{{ name = \"one\", {engine} }}, {{ name = \"two\", {engine} }}]\n\
+             workload = {{ name = \"micro\", rows = 10_000, seconds = \"20ms\", files = [\"all.sql\"], \
+             kinds = [\"point/*\", \"mine/*\", \"write/commit\"] }}\n\
+             method = {{ preset = \"quick\", blocks = 2 }}\n"
+        ),
+    );
+    place.expect(0, &["run", "kinds.toml"]);
+    let report = place.expect(0, &["report", "last", "--format", "json"]).0;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let trials = report["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 4);
+    for trial in trials {
+        let metrics = &trial["metrics"];
+        for name in ["op.point/pk.per_s", "op.mine/all.per_s", "op.write/commit.per_s", "geomean_per_s", "between_s"] {
+            assert!(metrics[name].as_f64().is_some_and(|value| value > 0.0), "{name}: {metrics}");
+        }
+        assert!(metrics["op.point/connect.per_s"].is_null(), "SQLite has no connections");
+        assert!(trial["flags"].as_array().unwrap().contains(&"gap:point/connect".into()), "{trial}");
+    }
+    let whole = place.whole_report("last");
+    assert!(whole.contains("Kinds of statements") && whole.contains("point/connect (gap)"), "{whole}");
+    let (_, error) = place.expect(2, &["plan", "kinds.toml", "--set", "workload.kinds=[\"write/comit\"]"]);
+    assert!(error.contains("no kind `write/comit`; nearest is write/commit"), "{error}");
+}
+
 /// Fields with the JSON type they must have: `s`tring, `n`umber, `b`oolean, `a`rray, `o`bject, `0` null.
 fn check_types(what: &str, value: &Value, fields: &[(&str, &str)]) {
     for (name, types) in fields {

@@ -7,6 +7,15 @@
 /// All operations that have a time.
 pub const SECONDS: &str = "seconds";
 
+/// Executions a second of an operation that ran for a time, which it is compared by.
+pub const RATE: &str = "per_s";
+/// CPU time of the server in one execution of it.
+pub const EXECUTION_CPU: &str = "cpu_us_per_execution";
+/// The geometric mean of the rates of all operations: each weighs the same, however long it takes.
+pub const GEOMEAN_RATE: &str = "geomean_per_s";
+/// Time of a pass in which no operation was measured.
+pub const BETWEEN_SECONDS: &str = "between_s";
+
 /// The server would not run it, or it was not reached: no time, no count.
 pub const GAP: &str = "gap";
 /// It was answered wrongly: its time is reported, and compared with nothing.
@@ -31,7 +40,8 @@ pub fn flagged<'a>(flag: &'a str, kind: &str) -> Option<&'a str> {
     flag.strip_prefix(kind)?.strip_prefix(':')
 }
 
-/// `op.create+drop.seconds`; `what` is `seconds`, `count`, `executed`, `server_cpu_s` or `client_cpu_s`.
+/// `op.create+drop.seconds`; `what` is `seconds`, `count`, `executed`, `server_cpu_s` or `client_cpu_s`, and of one that
+/// ran for a time [`RATE`] in place of `seconds`, and [`EXECUTION_CPU`].
 pub fn operation_metric(operation: &str, what: &str) -> String {
     format!("op.{operation}.{what}")
 }
@@ -64,6 +74,26 @@ pub fn operation_of(metric: &str) -> Option<&str> {
     metric.strip_prefix("op.")?.strip_suffix(SECONDS)?.strip_suffix('.')
 }
 
+/// The operation whose rate this metric is.
+pub fn rated(metric: &str) -> Option<&str> {
+    metric.strip_prefix("op.")?.strip_suffix(RATE)?.strip_suffix('.')
+}
+
+/// The group of an operation that ran for a time: `point` of `point/pk`.
+pub fn group_of(operation: &str) -> Option<&str> {
+    operation.split_once('/').map(|(group, _)| group)
+}
+
+/// The geometric mean of the rates of a group.
+pub fn group_metric(group: &str) -> String {
+    format!("group.{group}.{GEOMEAN_RATE}")
+}
+
+/// Whether a metric is a geometric mean of rates.
+pub fn is_mean_rate(metric: &str) -> bool {
+    metric == GEOMEAN_RATE || metric.starts_with("group.") && metric.ends_with(GEOMEAN_RATE)
+}
+
 /// The program whose time this metric is.
 pub fn program_of(metric: &str) -> Option<&str> {
     metric.strip_prefix("program.")?.strip_suffix(SECONDS)?.strip_suffix('.')
@@ -81,6 +111,10 @@ mod tests {
         assert_eq!((operation_of(SECONDS), program_of(SECONDS)), (None, None));
         assert_eq!(statement_of(&statement_metric("order.new line", STATEMENT_LATENCY)), Some("order.new line"));
         assert_eq!(statement_of("statement.a.count"), None);
+        assert_eq!(rated(&operation_metric("point/pk", RATE)), Some("point/pk"));
+        assert_eq!((rated(&operation_metric("std", SECONDS)), rated(GEOMEAN_RATE)), (None, None));
+        assert_eq!((group_of("point/pk"), group_of("std")), (Some("point"), None));
+        assert!(is_mean_rate(&group_metric("point")) && !is_mean_rate(&operation_metric("point/pk", RATE)));
         assert_eq!(flagged(&flag(WRONG, "count"), WRONG), Some("count"));
         assert_eq!((flagged("steal", WRONG), flagged("wrong", WRONG)), (None, None));
     }

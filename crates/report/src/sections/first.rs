@@ -7,7 +7,7 @@ use analysis::{
 };
 use record::format::point_text;
 
-use super::{ladder, levels, matrix, waterfall};
+use super::{kinds, ladder, levels, matrix, waterfall};
 use crate::Evidence;
 use crate::document::{Block, Cell, Chart, Column, Row, RowKind, Section, Table, Text, Tone};
 use crate::wording::{self, count, duration, joined, percent};
@@ -124,6 +124,12 @@ fn main_chart(evidence: &Evidence) -> Option<Block> {
     };
     if let Some(chart) = workload.ladders.first().and_then(|one| waterfall::waterfall(evidence, workload, one)) {
         return Some(Block::chart(chart));
+    }
+    if let [duel] = workload.duels.as_slice()
+        && let Some(parts) = kinds::parts(duel)
+        && let Some(chart) = kinds::chart(parts)
+    {
+        return Some(Block::chart(Chart { table: Some(kinds::groups(duel, parts)), ..chart }));
     }
     let table = match workload.duels.as_slice() {
         [] => return None,

@@ -23,8 +23,8 @@ pub struct Operations;
 impl Topic for Operations {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let of_duel = |workload: &WorkloadConclusions, duel: &HeadToHead| match &duel.parts {
-            Some(parts) => blocks(workload, duel, parts),
-            None => Vec::new(),
+            Some(parts) if parts.kind != PartKind::Kind => blocks(workload, duel, parts),
+            _ => Vec::new(),
         };
         let of_workload = |workload: &WorkloadConclusions| {
             let duels = workload.duels.iter().flat_map(|duel| of_duel(workload, duel));

@@ -1,0 +1,237 @@
+//! Kinds of statements, each measured by itself: their groups, a dot with its interval for each, and all figures.
+
+use analysis::{Comparison, Explained, HeadToHead, Part, PartKind, Parts, Verdict, WorkloadConclusions};
+
+use super::first::interval_title;
+use super::{Topic, by_workload, stopped};
+use crate::Evidence;
+use crate::document::{
+    Axis, Bar, Block, Cell, Chart, Column, Key, Plot, RowKind, Rows, Scale, Section, Table, Text, Tone,
+};
+use crate::sentences;
+use crate::wording::{self, count};
+
+const ABOUT_GROUPS: &str = "Geometric means over the kinds that every contender completed correctly: each kind weighs the same. Ratio above 1: \
+                            the candidate is faster.";
+const ABOUT_CPU: &str =
+    "CPU: of the server in one execution, as a ratio; above 1 the candidate needs more, and below 1 less.";
+
+pub struct Kinds;
+
+impl Topic for Kinds {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let of_workload = |workload: &WorkloadConclusions| {
+            let several = workload.duels.len() > 1;
+            let of_duel = |duel: &HeadToHead| parts(duel).map(|parts| blocks(evidence, duel, parts, several));
+            workload.duels.iter().filter_map(of_duel).flatten().collect()
+        };
+        Section::of("kinds", "Kinds of statements", by_workload(evidence, of_workload))
+    }
+}
+
+/// The kinds of a comparison that has any.
+pub fn parts(duel: &HeadToHead) -> Option<&Parts> {
+    duel.parts.as_ref().filter(|parts| parts.kind == PartKind::Kind)
+}
+
+fn blocks(evidence: &Evidence, duel: &HeadToHead, parts: &Parts, several: bool) -> Vec<Block> {
+    let title = format!("`{}` against `{}`", duel.candidate, duel.baseline);
+    let mut body: Vec<Block> = several.then(|| Block::heading(title)).into_iter().collect();
+    // Where it is alone, the first screen has both.
+    if several || evidence.conclusions.workloads.len() > 1 {
+        body.push(Block::Table(groups(duel, parts)));
+        body.extend(chart(parts).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
+    }
+    body.push(Block::note(about_groups(parts)));
+    body.push(Block::Table(table(duel, parts)));
+    body.push(Block::note(about_kinds(parts)));
+    body.push(Block::note(ABOUT_CPU));
+    let left_out = parts
+        .left_out
+        .iter()
+        .map(|one| format!("`{}`, {} ({}): {}", one.contender, one.name, one.kind, sentences::parts::why(one)));
+    let list = Block::list(stopped(left_out.collect()));
+    body.extend(list.map(|list| Block::fold("Compared with nothing", vec![list])));
+    body
+}
+
+fn about_groups(parts: &Parts) -> String {
+    let shared = match parts.programs.len() {
+        0 => String::new(),
+        groups => format!(" {} share the error of 5 %.", count(groups, "group")),
+    };
+    format!("{ABOUT_GROUPS}{shared}")
+}
+
+/// How far the verdicts of single kinds hold.
+fn about_kinds(parts: &Parts) -> String {
+    let kinds = count(parts.operations.len(), "kind");
+    match parts.screened {
+        true => format!(
+            "Screening: each interval holds by itself; of the verdicts among {kinds}, one in twenty is false on average \
+             (Benjamini-Hochberg)."
+        ),
+        false => format!("{kinds} share the error of 5 %."),
+    }
+}
+
+/// The means of the groups, and of all kinds.
+pub fn groups(duel: &HeadToHead, parts: &Parts) -> Table {
+    let columns = [
+        Column::name("group", 0),
+        Column::number("kinds", 3),
+        Column::number(format!("{} /s", duel.baseline), 1),
+        Column::number(format!("{} /s", duel.candidate), 2),
+        Column::number("ratio", 0),
+        Column::number(interval_title(&duel.overall), 0),
+        Column::name("verdict", 0),
+    ];
+    let mut table = Table::new(columns);
+    for group in &parts.programs {
+        let kinds = parts.operations.iter().filter(|kind| group_of(kind) == group.name).count();
+        table.push(RowKind::Plain, group_row(&group.name, kinds, &group.comparison));
+    }
+    table.push(RowKind::Overall, group_row("all kinds", parts.operations.len(), &duel.overall));
+    table
+}
+
+fn group_row(name: &str, kinds: usize, comparison: &Comparison) -> [Cell; 7] {
+    [
+        name.into(),
+        kinds.to_string().into(),
+        wording::optional_number(comparison.baseline_value).into(),
+        wording::optional_number(comparison.candidate_value).into(),
+        wording::ratio(comparison).into(),
+        wording::marked_interval(comparison).into(),
+        Text::verdict(comparison.verdict, wording::verdict(comparison)).into(),
+    ]
+}
+
+fn group_of(kind: &Part) -> &str {
+    kind.name.split('/').next().unwrap_or(&kind.name)
+}
+
+/// By group, and inside of it the slowest first.
+fn sorted(parts: &Parts) -> Vec<&Part> {
+    let mut kinds: Vec<&Part> = parts.operations.iter().collect();
+    let ratio = |kind: &Part| kind.comparison.ratio.unwrap_or(f64::INFINITY);
+    kinds.sort_by(|one, other| group_of(one).cmp(group_of(other)).then(ratio(one).total_cmp(&ratio(other))));
+    kinds
+}
+
+/// A dot with its interval for each kind, below that of its group.
+pub fn chart(parts: &Parts) -> Option<Chart> {
+    let bar = |name: &str, comparison: &Comparison, strong: bool| Bar {
+        label: name.to_owned(),
+        tone: comparison.verdict.into(),
+        strong,
+        span: None,
+        estimate: comparison.ratio,
+        thick: comparison.low.zip(comparison.high),
+        thin: None,
+        numbers: wording::ratio_only(comparison),
+        title: format!("{name}: {}", wording::ratio_with_interval(comparison)),
+    };
+    let mut bars = Vec::new();
+    let mut group = "";
+    for kind in sorted(parts).into_iter().filter(|kind| kind.comparison.ratio.is_some()) {
+        if group_of(kind) != group {
+            group = group_of(kind);
+            let mean = parts.programs.iter().find(|one| one.name == group);
+            bars.extend(mean.map(|mean| bar(group, &mean.comparison, true)));
+        }
+        bars.push(bar(&kind.name, &kind.comparison, false));
+    }
+    let tones = [(Tone::Faster, "faster"), (Tone::Slower, "slower"), (Tone::Open, "not decided")];
+    (!bars.is_empty()).then(|| Chart {
+        title: "Ratio of each kind of statements".to_owned(),
+        legend: tones.into_iter().map(|(tone, text)| Key::tone(tone, text)).collect(),
+        caption: Text::plain(
+            "By group, the slowest kind first. Right of 1 the candidate is faster. Line: the interval. Bold: the geometric mean of a group.",
+        ),
+        alt: "The ratio of each kind with its interval; the table of kinds has the figures.".to_owned(),
+        table: None,
+        plot: Plot::Rows(Rows {
+            x: Axis { title: "ratio (log scale)".to_owned(), scale: Scale::Ratio, ticks: Vec::new() },
+            bars,
+            margin: None,
+        }),
+    })
+}
+
+fn table(duel: &HeadToHead, parts: &Parts) -> Table {
+    let columns = [
+        Column::name("kind", 0),
+        Column::number(format!("{} /s", duel.baseline), 2),
+        Column::number(format!("{} /s", duel.candidate), 4),
+        Column::number("ratio", 0),
+        Column::number("95 % CI", 0),
+        Column::number("CPU", 3),
+        Column::name("verdict", 0),
+        Column::name("cause", 1),
+    ];
+    let mut table = Table { sortable: true, ..Table::new(columns) };
+    for kind in sorted(parts) {
+        table.push(RowKind::Plain, kind_row(kind));
+    }
+    table.without_empty_columns()
+}
+
+fn kind_row(kind: &Part) -> [Cell; 8] {
+    let comparison = &kind.comparison;
+    let keyed = |text: String, key: Option<f64>| Cell { key, ..Cell::from(text) };
+    // A cost is compared as less is better; here it is what the candidate needs of what the baseline does.
+    let cpu = kind.cost.as_ref().and_then(|cost| cost.ratio).map(|ratio| 1.0 / ratio);
+    let marks: String = kind.marks.iter().map(|mark| format!(", {mark}")).collect();
+    let cause = match kind.explained() {
+        Some(Explained::Cpu) => "CPU",
+        Some(Explained::Waiting) => "waiting",
+        None => "",
+    };
+    let (one, other) = (comparison.baseline_value, comparison.candidate_value);
+    [
+        kind.name.as_str().into(),
+        keyed(wording::optional_number(one), one),
+        keyed(wording::optional_number(other), other),
+        keyed(wording::ratio(comparison), comparison.ratio),
+        keyed(wording::marked_interval(comparison), comparison.low),
+        keyed(cpu.map_or("-".to_owned(), wording::ratio_text), cpu),
+        Text::verdict(comparison.verdict, wording::verdict(comparison)).and_quiet(marks).into(),
+        cause.into(),
+    ]
+}
+
+/// `` `8.0` is slower in 14 of 46 kinds, most at point/connect (0.61x) and write/commit (0.82x); faster in 6; … ``
+pub fn sentence(duel: &HeadToHead) -> Option<String> {
+    let parts = parts(duel)?;
+    let all = parts.operations.len();
+    let with = |verdict: Verdict| -> Vec<&Part> {
+        let mut kinds: Vec<&Part> = parts.operations.iter().filter(|kind| kind.comparison.verdict == verdict).collect();
+        let off = |kind: &Part| kind.comparison.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+        kinds.sort_by(|one, other| off(other).total_cmp(&off(one)));
+        kinds
+    };
+    let (slower, faster) = (with(Verdict::Slower), with(Verdict::Faster));
+    let [same, open] = [Verdict::NoDifferenceShown, Verdict::Inconclusive].map(|verdict| with(verdict).len());
+    let rest = [(same, "the same within the margin"), (open, "not decided")];
+    let rest = rest.into_iter().filter(|(number, _)| *number > 0).map(|(number, text)| format!("{number} {text}"));
+    let said = [
+        format!("slower in {} of {}{}", slower.len(), count(all, "kind"), furthest(&slower)),
+        format!("faster in {}{}", faster.len(), furthest(&faster)),
+    ];
+    Some(format!("`{}` is {}.", duel.candidate, said.into_iter().chain(rest).collect::<Vec<_>>().join("; ")))
+}
+
+/// Kinds that a sentence names.
+const NAMED: usize = 2;
+
+/// `, most at point/connect (0.61x) and write/commit (0.82x)`
+fn furthest(kinds: &[&Part]) -> String {
+    let named =
+        kinds.iter().take(NAMED).map(|kind| format!("{} ({})", kind.name, wording::ratio_only(&kind.comparison)));
+    let most = if kinds.len() > NAMED { "most " } else { "" };
+    match kinds {
+        [] => String::new(),
+        _ => format!(", {most}at {}", wording::joined(named.collect())),
+    }
+}

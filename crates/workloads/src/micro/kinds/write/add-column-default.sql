@@ -1,0 +1,15 @@
+-- does: adds a column with a value to a table of 10,000 rows
+-- count: 50
+
+-- before:
+CREATE TABLE micro_scratch (id INTEGER PRIMARY KEY, k INTEGER NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL);
+INSERT INTO micro_scratch (id, k, c, pad) SELECT id, k, c, pad FROM sbtest1 WHERE id <= 10000;
+
+-- run:
+ALTER TABLE micro_scratch ADD COLUMN more INTEGER NOT NULL DEFAULT 7;
+
+-- undo:
+ALTER TABLE micro_scratch DROP COLUMN more;
+
+-- after:
+DROP TABLE IF EXISTS micro_scratch;

@@ -1,0 +1,22 @@
+-- does: inserts one row into a table with 5 secondary indexes
+
+-- before:
+CREATE TABLE micro_scratch ({id}, a INTEGER NOT NULL, b INTEGER NOT NULL, d INTEGER NOT NULL,
+  e INTEGER NOT NULL, f INTEGER NOT NULL, c CHAR(120) NOT NULL);
+CREATE INDEX micro_scratch_a ON micro_scratch (a);
+CREATE INDEX micro_scratch_b ON micro_scratch (b);
+CREATE INDEX micro_scratch_d ON micro_scratch (d);
+CREATE INDEX micro_scratch_e ON micro_scratch (e);
+CREATE INDEX micro_scratch_f ON micro_scratch (f);
+
+-- run:
+\set a random(1, :rows)
+\set b random(1, :rows)
+\set d random(1, :rows)
+\set e random(1, :rows)
+\set f random(1, :rows)
+-- expect: changed 1
+INSERT INTO micro_scratch (a, b, d, e, f, c) VALUES (:a, :b, :d, :e, :f, '[[digits 119]]');
+
+-- after:
+DROP TABLE IF EXISTS micro_scratch;

@@ -1,0 +1,93 @@
+//! The queries of a kind as they are sent, with values in them: to ask a server how it would run them, and to compare
+//! what servers answer.
+
+use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value, complete};
+use load::{Attempt, Client, MonotonicClock, NamedStatement, OptionValue, Recorder, Slot, Timeline, Turn};
+
+use super::kind::Kind;
+
+/// Beside queries, what changes nothing; an execution that ends at its first query is taken back.
+const BRACKETS: [&str; 2] = ["BEGIN", "ROLLBACK"];
+
+/// What a first execution of a kind sends; nothing of a kind that makes tables of its own first.
+pub fn queries(kind: &Kind, dialect: Dialect, rows: u64) -> Vec<NamedStatement> {
+    if kind.lacks(dialect).is_some() || !kind.before(dialect).is_empty() {
+        return Vec::new();
+    }
+    let mut options = kind.options(dialect, rows);
+    options.insert("protocol".to_owned(), OptionValue::Text("simple".to_owned()));
+    let slot = Slot::alone(MonotonicClock::sleeping(), Timeline::default(), Recorder::new(0, false));
+    let connection = Recording { dialect, sent: Vec::new() };
+    let Ok(mut client) = script::client_on(&options, connection, &slot) else { return Vec::new() };
+    // It is answered with no rows, which may end it at its first query.
+    let _ = complete(client.attempt(Turn { series: 0, number: 0, retry: 0 }, &mut Attempt::default()));
+    let sent = std::mem::take(&mut client.connection().sent);
+    // A query of a kind that changes something may be of what it has made.
+    if sent.iter().any(|sql| !is_query(sql) && !BRACKETS.contains(&sql.as_str())) {
+        return Vec::new();
+    }
+    sent.into_iter()
+        .filter(|sql| is_query(sql))
+        .take(1)
+        .map(|sql| NamedStatement { name: kind.name.to_owned(), sql })
+        .collect()
+}
+
+fn is_query(sql: &str) -> bool {
+    ["SELECT", "WITH"].iter().any(|word| sql.starts_with(word))
+}
+
+/// Whether the oldest release can read a query.
+pub fn is_old(query: &NamedStatement) -> bool {
+    query.sql.starts_with("SELECT") && !query.sql.contains(" OVER (")
+}
+
+/// Takes note of what is sent.
+struct Recording {
+    dialect: Dialect,
+    sent: Vec<String>,
+}
+
+impl Connection for Recording {
+    fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    fn prepare(&mut self, _: &str) -> Result<Statement, Error> {
+        Err(Error::Protocol("nothing is prepared here".to_owned()))
+    }
+
+    async fn execute(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Answer, Error> {
+        Err(Error::Protocol("nothing was prepared here".to_owned()))
+    }
+
+    async fn fetch(&mut self, _: Statement, _: &[Value<'_>], _: &mut Rows) -> Result<Answer, Error> {
+        Err(Error::Protocol("nothing was prepared here".to_owned()))
+    }
+
+    async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        self.sent.push(sql.trim().to_owned());
+        Ok(Answer::default())
+    }
+
+    async fn query_into(&mut self, sql: &str, _: &mut Rows) -> Result<Answer, Error> {
+        self.query(sql).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kinds;
+    use super::*;
+
+    #[test]
+    fn a_query_has_its_values_in_it() {
+        let all = kinds::all();
+        let of = |name: &str| queries(all.iter().find(|kind| kind.name == name).unwrap(), Dialect::Postgres, 10_000);
+        assert!(of("point/pk")[0].sql.starts_with("SELECT c FROM sbtest1 WHERE id = "), "{:?}", of("point/pk"));
+        assert_eq!(of("aggregate/count-all")[0].sql, "SELECT count(*) AS n FROM sbtest1");
+        assert!(of("range/cte")[0].sql.starts_with("WITH part AS") && !is_old(&of("range/cte")[0]));
+        assert!(of("aggregate/json-filter").is_empty() && of("write/update-index").is_empty());
+        assert!(of("write/temporary-table").is_empty() && of("point/pk-in-transaction").len() == 1);
+    }
+}
