@@ -4,7 +4,7 @@
 pub const FIRST: &str = "quickstart";
 
 /// Experiments that run by name, from any folder.
-pub const BY_NAME: &[(&str, &str)] = &[(FIRST, SHIPPED[0].1)];
+pub const BY_NAME: &[(&str, &str)] = &[(FIRST, SHIPPED[0].1), ("upgrade", SHIPPED[1].1)];
 
 macro_rules! shipped {
     ($($name:literal),+ $(,)?) => {
@@ -12,9 +12,10 @@ macro_rules! shipped {
     };
 }
 
-/// Files under `experiments/`, the first one to try in front.
+/// Files under `experiments/`, those that run by name in front.
 const SHIPPED: &[(&str, &str)] = shipped![
     "quickstart.toml",
+    "upgrade.toml",
     "compressed-tables.toml",
     "cpu-efficiency.toml",
     "dbt2-innodb-builds.toml",
@@ -45,7 +46,7 @@ const SHIPPED: &[(&str, &str)] = shipped![
 pub fn list() -> String {
     let entry = |(name, text): &(&str, &str)| format!("  experiments/{name}\n      {}\n", question(text));
     let entries: String = SHIPPED.iter().map(entry).collect();
-    let inside = "`quickstart` is inside the program and needs no file";
+    let inside = "`quickstart` and `upgrade` are inside the program and need no file";
     format!("Experiments that come with the source of dbduel; {inside}:\n{entries}\nnext: dbduel plan {FIRST}\n")
 }
 

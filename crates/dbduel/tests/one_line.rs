@@ -83,7 +83,7 @@ fn every_form_of_the_line_has_its_transcript() {
         (
             "refused",
             &[
-                "dbduel run upgrade",
+                "dbduel run holiday",
                 "dbduel run mysqll@5.7 mysql@8.0",
                 "dbduel run mysql@5.7",
                 "dbduel run nothere.toml mysql@5.7",
