@@ -215,6 +215,10 @@ pub fn sentence(duel: &HeadToHead) -> Option<String> {
     let [same, open] = [Verdict::NoDifferenceShown, Verdict::Inconclusive].map(|verdict| with(verdict).len());
     let rest = [(same, "the same within the margin"), (open, "not decided")];
     let rest = rest.into_iter().filter(|(number, _)| *number > 0).map(|(number, text)| format!("{number} {text}"));
+    if slower.is_empty() && faster.is_empty() {
+        let rest = wording::joined(rest.collect());
+        return Some(format!("None of {} is shown to differ: {rest}.", count(all, "kind")));
+    }
     let said = [
         format!("slower in {} of {}{}", slower.len(), count(all, "kind"), furthest(&slower)),
         format!("faster in {}{}", faster.len(), furthest(&faster)),

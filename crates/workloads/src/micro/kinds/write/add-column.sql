@@ -1,5 +1,5 @@
 -- does: adds a column to a table of 10,000 rows
--- count: 50
+-- count: 30
 
 -- before:
 CREATE TABLE micro_scratch (id INTEGER PRIMARY KEY, k INTEGER NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL);

@@ -1,5 +1,5 @@
 -- does: changes the type of a column of 10,000 rows, which writes them anew
--- count: 20
+-- count: 8
 -- not sqlite: it cannot change the type of a column
 
 -- before:

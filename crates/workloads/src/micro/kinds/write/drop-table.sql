@@ -1,5 +1,5 @@
 -- does: drops a table of 10,000 rows
--- count: 10
+-- count: 5
 -- protocol: simple
 
 -- before:

@@ -1,5 +1,5 @@
 -- does: copies 10,000 rows from one table into another
--- count: 20
+-- count: 10
 
 -- before:
 CREATE TABLE micro_scratch (id INTEGER PRIMARY KEY, k INTEGER NOT NULL, c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL);
