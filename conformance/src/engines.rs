@@ -33,7 +33,8 @@ struct Subject {
 
 /// The tests that need a server: of the driver, and of the single-shot commands, which share it and
 /// so run one after the other.
-const SUITES: [(&str, &str); 2] = [("dbduel-driver", "servers"), ("dbduel", "bench_servers")];
+const SUITES: [(&str, &str); 3] =
+    [("dbduel-driver", "servers"), ("dbduel-driver", "advice"), ("dbduel", "bench_servers")];
 
 /// The tests send and fetch rows of 17 MiB.
 const LONG_ROWS: &str = "max_allowed_packet=64M";

@@ -87,7 +87,19 @@ fn message(error: &anyhow::Error) -> String {
         return mistakes.to_string();
     }
     let causes: Vec<String> = error.chain().map(cause_text).collect();
-    next_last(&indented(&format!("error: {}", causes.join("\nbecause: "))))
+    next_last(&indented(&with_advice(format!("error: {}", causes.join("\nbecause: ")))))
+}
+
+/// What the error of a server means as a rule, and what to do where nothing closer to it has a next step.
+fn with_advice(mut message: String) -> String {
+    if let Some(advice) = driver::advice_in(&message) {
+        let has_next = message.contains("next: ");
+        message += &format!("\nthat is: {}", advice.cause);
+        if !has_next {
+            message += &format!("\n  next: {}", advice.next);
+        }
+    }
+    message
 }
 
 /// What to do stands at the end, whichever cause it came with.
@@ -125,6 +137,11 @@ mod tests {
         let error =
             anyhow::anyhow!("mysqld exited\nit said: one\n         two\n  next: see the log").context("no start");
         let expected = "error: no start\n  because: mysqld exited\n  it said: one\n           two\n  next: see the log";
+        assert_eq!(message(&error), expected);
+        let error = anyhow::anyhow!("server error 1040: Too many connections").context("client 7 cannot connect");
+        let expected = "error: client 7 cannot connect\n  because: server error 1040: Too many connections\n  \
+                        that is: the server has as many connections as max_connections allows\n  \
+                        next: ask for fewer clients, or SET GLOBAL max_connections";
         assert_eq!(message(&error), expected);
         let error = anyhow::anyhow!("no such file").context("no runs\n  next: make one");
         assert_eq!(message(&error), "error: no runs\n  because: no such file\n  next: make one");

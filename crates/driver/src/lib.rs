@@ -9,6 +9,7 @@
 //! This crate does not depend on workloads, trials or engines' versions.
 
 mod admin;
+mod advice;
 mod any;
 mod as_text;
 mod catalog;
@@ -35,6 +36,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use admin::{Admin, RowSink};
+pub use advice::{Advice, advice_in};
 pub use any::AnyConnection;
 pub use as_text::AsText;
 pub use closer::Closer;

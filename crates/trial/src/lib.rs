@@ -482,7 +482,10 @@ fn record(planned: &PlannedTrial, status: Status) -> TrialRecord {
 }
 
 fn failed(trial: &Trial, step: &str, error: &anyhow::Error) -> Finished {
-    let message = format!("{error:#}");
+    let mut message = format!("{error:#}");
+    if let Some(advice) = driver::advice_in(&message) {
+        message += &format!("; that is: {}; next: {}", advice.cause, advice.next);
+    }
     let failure = match error.downcast_ref::<load::Failure>() {
         Some(load::Failure::Worker { worker, host, step: at, .. }) => {
             let step = at.unwrap_or(step).to_owned();
