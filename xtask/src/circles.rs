@@ -25,7 +25,6 @@ const STILL_WITH_CIRCLES: &[&str] = &[
     "crates/load",
     "crates/record",
     "crates/report",
-    "crates/store",
     "crates/trial",
     "crates/workloads",
     "xtask",

@@ -16,7 +16,8 @@ use base64::engine::general_purpose::STANDARD;
 use driver::Value;
 use record::run_copy::{expect_inside, part};
 
-use crate::{Store, Stored, Violation, sha256, text};
+use crate::checksum::{Violation, sha256};
+use crate::store::{Store, Stored, text};
 
 /// Files up to this size come several at a time.
 const SMALL_BYTES: i64 = 64 << 10;

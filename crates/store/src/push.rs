@@ -5,8 +5,6 @@
 //! it goes on (`run.json`, logs, reports) is replaced until the run has ended. A push can be repeated, and two at once
 //! end like one.
 
-use std::collections::HashMap;
-
 use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -16,14 +14,15 @@ use record::run_copy::{RunFiles, part};
 use record::{RunDir, RunState, secrets};
 use serde_json::Value as Json;
 
-use crate::{Store, Violation, in_transaction, run_id, sha256, text};
+use crate::checksum::{Violation, run_id, sha256};
+use crate::schema::in_transaction;
+use crate::store::{ENDED, Known, Store, text};
 
 /// A longer file would have to be held several times in memory, here and by the server.
 const FILE_BYTES_MAX: usize = 64 << 20;
 /// Pushes of the same run that may end while this one looks at it.
 const ATTEMPTS: usize = 3;
 const RUNNING: &str = "running";
-const ENDED: &str = "ended";
 
 /// Who pushes a run, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,24 +45,6 @@ pub struct Pushed {
     pub left_out: Vec<String>,
     /// The folder is an earlier state of the run that is stored.
     pub is_older: bool,
-}
-
-/// What a store has of a run: checksums by trial and by file.
-#[derive(Debug, Default)]
-pub struct Known {
-    run_id: String,
-    state: String,
-    record: String,
-    trials: HashMap<u32, String>,
-    files: HashMap<String, String>,
-    /// Lines of `trials.ndjson` that are stored without a gap; of a run that this session follows.
-    lines: usize,
-}
-
-impl Known {
-    fn has_ended(&self) -> bool {
-        self.state == ENDED
-    }
 }
 
 /// A run as its folder has it now.
@@ -369,7 +350,7 @@ fn add_trial(
         let sql =
             "SELECT encode(sha256(convert_to(record, 'UTF8')), 'hex') FROM trial WHERE run_id = $1 AND trial = $2";
         let there = admin.fetch(sql, &[of(&folder.run_id), Value::Int(trial.trial.into())])?;
-        expect_same(folder, &format!("trial {}", trial.trial), text.as_bytes(), &crate::text(&there, 0, 0))?;
+        expect_same(folder, &format!("trial {}", trial.trial), text.as_bytes(), &crate::store::text(&there, 0, 0))?;
     }
     files.iter().try_for_each(|path| add_file(admin, folder, path))
 }

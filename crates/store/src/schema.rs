@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail};
 use driver::{Admin, Error, Value};
 
 use crate::StoreUrl;
-use crate::in_transaction;
 
 /// Never changed once released: what is new gets a step of its own.
 pub const STEPS: &[&str] = &[include_str!("schema-1.sql")];
@@ -119,4 +118,18 @@ fn is_not_allowed(error: &anyhow::Error) -> bool {
     let is_code =
         |error: &Error| matches!(error, Error::Refused { code, .. } if code.as_str() == INSUFFICIENT_PRIVILEGE);
     error.chain().any(|cause| cause.downcast_ref::<Error>().is_some_and(is_code))
+}
+
+/// All of some work, or nothing of it.
+pub fn in_transaction<T>(admin: &mut Admin, work: impl FnOnce(&mut Admin) -> Result<T>) -> Result<T> {
+    admin.run("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
+    let done = work(admin).and_then(|done| {
+        admin.run("COMMIT")?;
+        Ok(done)
+    });
+    if done.is_err() {
+        // What failed is in the error; a connection that is gone takes nothing back, and the server does.
+        let _ = admin.run("ROLLBACK");
+    }
+    done
 }
