@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 
 use crate::search_space::{Range, candidates};
-use crate::tuning::{Rival, SearchShape, asks_for_crashes, search_text};
+use crate::tuning::{Rival, SearchShape, asks_for_crashes, crashes_text, duel_text, search_text};
 use crate::values;
 use engine::memory_need;
 use engine::tunable::{Machine, Tunable, tunables};
@@ -55,6 +55,14 @@ pub struct Draft {
     pub record: SearchRecord,
     /// The search as an experiment file.
     pub search_text: String,
+}
+
+/// What the winner of a search is measured by.
+pub struct Duel {
+    pub text: String,
+    /// Labels of workloads that had no part in the search.
+    pub held_out: Vec<String>,
+    pub experiment: Experiment,
 }
 
 impl Draft {
@@ -127,6 +135,45 @@ impl Draft {
         let version = resolve(self.incumbent()).map_err(|error| format!("{error:#}"))?.version;
         asked.fits(&version, moved, asked.machine().memory_bytes)
     }
+
+    pub fn search(&self, known: &Known) -> Result<Experiment> {
+        experiment_of(&self.search_text, "the search", known, &Overrides::default())
+    }
+
+    pub fn duel(&self, known: &Known, candidate: &str, budget: Option<Duration>) -> Result<Duel> {
+        let rival = self.rival(candidate)?;
+        let (text, held_out) = duel_text(&self.source, &self.experiment, &rival, &self.record.point);
+        let overrides = Overrides { budget: budget.or(self.overrides.budget), ..self.overrides.clone() };
+        let experiment = experiment_of(&text, "the duel", known, &overrides)?;
+        Ok(Duel { text, held_out, experiment })
+    }
+
+    /// The crashes of the incumbent and a candidate; none where the file has no `[recovery]`.
+    pub fn crashes(&self, known: &Known, candidate: &str) -> Result<Option<Experiment>> {
+        let rival = self.rival(candidate)?;
+        let text = crashes_text(&self.source, &self.experiment, &rival, &self.record.point);
+        let Overrides { preset, seed, accept_noisy, .. } = self.overrides.clone();
+        let overrides = Overrides { preset, seed, accept_noisy, ..Overrides::default() };
+        text.map(|text| experiment_of(&text, "the crashes", known, &overrides)).transpose()
+    }
+
+    /// What a candidate is called that meets the incumbent again.
+    pub fn name_of_the_winner(&self) -> String {
+        if self.record.incumbent == WINNER { format!("{WINNER} (2)") } else { WINNER.to_owned() }
+    }
+
+    fn rival(&self, candidate: &str) -> Result<Rival> {
+        let Some(found) = self.record.candidates.iter().find(|one| one.name == candidate) else {
+            bail!("the search has no candidate `{candidate}`");
+        };
+        Ok(Rival { name: self.name_of_the_winner(), settings: found.settings.clone() })
+    }
+}
+
+/// An experiment that was made out of one that had been read: mistakes in it are ours.
+fn experiment_of(text: &str, what: &str, known: &Known, overrides: &Overrides) -> Result<Experiment> {
+    let read = Experiment::parse(text, what, known, overrides);
+    read.with_context(|| format!("cannot make the experiment of {what}"))
 }
 
 fn overrides(given: &GivenRecord) -> Overrides {

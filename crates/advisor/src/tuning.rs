@@ -8,11 +8,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
 use toml::{Table, Value};
 
-use crate::draft::{Draft, WINNER};
-use experiment::{CLIENTS, CORES, Experiment, Known, Overrides, WorkloadChoice};
+use experiment::{CLIENTS, CORES, Experiment, WorkloadChoice};
 use load::{OptionSpec, OptionValue};
 use record::format::Point;
 use record::setting_value::plain;
@@ -63,55 +61,6 @@ const METHOD_OF_CRASHES: &[&str] = &["preset", "seed", "warmup", "duration", "no
 /// Keys of any workload's table that another mix shares.
 const SHARED_KEYS: &[&str] = &["isolation", "data_seed", CLIENTS];
 
-/// What the winner of a search is measured by.
-pub struct Duel {
-    pub text: String,
-    /// Labels of workloads that had no part in the search.
-    pub held_out: Vec<String>,
-    pub experiment: Experiment,
-}
-
-impl Draft {
-    pub fn search(&self, known: &Known) -> Result<Experiment> {
-        experiment_of(&self.search_text, "the search", known, &Overrides::default())
-    }
-
-    pub fn duel(&self, known: &Known, candidate: &str, budget: Option<Duration>) -> Result<Duel> {
-        let rival = self.rival(candidate)?;
-        let (text, held_out) = duel_text(&self.source, &self.experiment, &rival, &self.record.point);
-        let overrides = Overrides { budget: budget.or(self.overrides.budget), ..self.overrides.clone() };
-        let experiment = experiment_of(&text, "the duel", known, &overrides)?;
-        Ok(Duel { text, held_out, experiment })
-    }
-
-    /// The crashes of the incumbent and a candidate; none where the file has no `[recovery]`.
-    pub fn crashes(&self, known: &Known, candidate: &str) -> Result<Option<Experiment>> {
-        let rival = self.rival(candidate)?;
-        let text = crashes_text(&self.source, &self.experiment, &rival, &self.record.point);
-        let Overrides { preset, seed, accept_noisy, .. } = self.overrides.clone();
-        let overrides = Overrides { preset, seed, accept_noisy, ..Overrides::default() };
-        text.map(|text| experiment_of(&text, "the crashes", known, &overrides)).transpose()
-    }
-
-    /// What a candidate is called that meets the incumbent again.
-    pub fn name_of_the_winner(&self) -> String {
-        if self.record.incumbent == WINNER { format!("{WINNER} (2)") } else { WINNER.to_owned() }
-    }
-
-    fn rival(&self, candidate: &str) -> Result<Rival> {
-        let Some(found) = self.record.candidates.iter().find(|one| one.name == candidate) else {
-            bail!("the search has no candidate `{candidate}`");
-        };
-        Ok(Rival { name: self.name_of_the_winner(), settings: found.settings.clone() })
-    }
-}
-
-/// An experiment that was made out of one that had been read: mistakes in it are ours.
-fn experiment_of(text: &str, what: &str, known: &Known, overrides: &Overrides) -> Result<Experiment> {
-    let read = Experiment::parse(text, what, known, overrides);
-    read.with_context(|| format!("cannot make the experiment of {what}"))
-}
-
 /// The search, as an experiment file. `source` is the text that `experiment` was read from.
 pub(crate) fn search_text(source: &str, experiment: &Experiment, rivals: &[Rival], shape: SearchShape) -> String {
     let mut file = table(source);
@@ -137,7 +86,12 @@ pub(crate) fn search_text(source: &str, experiment: &Experiment, rivals: &[Rival
 
 /// The duel of the file's first contender and a rival, as an experiment file, and the labels of the workloads
 /// that had no part in the search.
-fn duel_text(source: &str, experiment: &Experiment, rival: &Rival, searched_at: &Point) -> (String, Vec<String>) {
+pub(crate) fn duel_text(
+    source: &str,
+    experiment: &Experiment,
+    rival: &Rival,
+    searched_at: &Point,
+) -> (String, Vec<String>) {
     let mut file = table(source);
     file.insert("name".into(), format!("{} tuned", experiment.name).into());
     set_contenders(&mut file, experiment, std::slice::from_ref(rival));
@@ -165,7 +119,7 @@ pub(crate) fn asks_for_crashes(source: &str) -> bool {
 /// The crashes of the file's first contender and a rival, as an experiment file: `[recovery]` of the file, under its
 /// first workload at the point of the search. An embedded engine dies with its load and a pass has no time to crash in,
 /// so there it is the ledger alone. None where the file has no `[recovery]`.
-fn crashes_text(source: &str, experiment: &Experiment, rival: &Rival, point: &Point) -> Option<String> {
+pub(crate) fn crashes_text(source: &str, experiment: &Experiment, rival: &Rival, point: &Point) -> Option<String> {
     let mut file = table(source);
     let recovery = file.get(RECOVERY)?.clone();
     let (first, choice) = (workloads(&file).swap_remove(0), &experiment.workloads[0]);

@@ -18,13 +18,12 @@ use super::{Failure, note, print};
 use crate::KNOWN;
 use crate::cli::{RunArgs, TuneArgs, exit};
 use crate::progress_bar::Stderr;
-use advisor::draft::{Draft, SearchRequest, WINNER};
+use advisor::draft::{Draft, Duel, SearchRequest, WINNER};
 use advisor::try_values;
 use campaign::planning::{plan_experiment, unpack_sources};
 use campaign::race::{Raced, begin_record, race};
 use campaign::{ActiveRun, warn_of_never_ok, with_what_is_kept};
 
-use advisor::tuning::Duel;
 use analysis::conclude;
 use experiment::plan::Plan;
 use experiment::quantity::duration_text;
