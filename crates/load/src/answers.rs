@@ -9,8 +9,7 @@ use std::ops::RangeInclusive;
 use driver::{Answer, Dialect, Isolation};
 use serde::{Deserialize, Serialize};
 
-use crate::recorder::Tally;
-use crate::workload::{ARRIVALS, Turn, Workload};
+use crate::transaction::{ARRIVALS, Turn};
 
 /// The answers to one kind of statement, since the clients started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,12 +80,6 @@ impl Expected {
         });
         each.into_iter().chain(sums)
     }
-}
-
-/// What the answers of a load lacked, or had too much of; nothing where all were as its workload declares.
-pub fn wrong_answers(workload: &dyn Workload, tally: &Tally, setting: &Setting) -> Vec<String> {
-    let expected = workload.expected_answers(&tally.answers, setting);
-    expected.iter().flat_map(Expected::violations).collect()
 }
 
 fn words(expected: &RangeInclusive<u64>) -> String {

@@ -12,7 +12,7 @@ use crossbeam_queue::ArrayQueue;
 
 use crate::clock::monotonic_ns;
 use crate::timeline::Window;
-use crate::workload::Turn;
+use crate::transaction::Turn;
 
 /// Room for what a busy server leaves undone in the 80 s that a Delivery may take: 800 a second.
 const QUEUE_MAX: usize = 1 << 16;

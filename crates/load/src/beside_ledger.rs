@@ -5,12 +5,11 @@
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 
-use super::{
-    Background, ClientFuture, DefersWork, KeepsLedger, Metric, ReusesTables, Slot, Table, Workload, WorkloadSpec,
-};
+use crate::client::{ClientFuture, Slot};
 use crate::ledger::{Audit, Witnessed};
 use crate::policy::{ErrorPolicy, Ignored};
 use crate::recorder::Tally;
+use crate::workload::{Background, DefersWork, KeepsLedger, Metric, ReusesTables, Table, Workload, WorkloadSpec};
 
 pub struct BesideLedger {
     ledger: Box<dyn Workload>,

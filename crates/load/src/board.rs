@@ -6,8 +6,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::recorder::Timing;
-use crate::workload::{Attempt, Outcome};
+use crate::transaction::{Attempt, Outcome, Timing};
 
 /// Buckets per doubling of the latency: values within one differ by less than 0.8 %.
 const FINENESS_BITS: u32 = 7;

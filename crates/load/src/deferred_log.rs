@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::recorder::Timing;
+use crate::transaction::Timing;
 
 /// Lines that all slots of a load have room for: a slot's share of the pages is touched as it is written.
 pub const LINES_MAX: usize = 1 << 20;

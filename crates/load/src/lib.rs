@@ -7,8 +7,10 @@
 
 mod answers;
 mod backlog;
+mod beside_ledger;
 mod board;
 mod checksum;
+mod client;
 mod clock;
 mod deferred_log;
 mod dial;
@@ -26,6 +28,7 @@ mod share;
 mod single_pass;
 mod stall;
 mod timeline;
+mod transaction;
 mod transaction_log;
 pub mod unique;
 mod windows;
@@ -33,10 +36,12 @@ mod wire;
 mod worker;
 mod workload;
 
-pub use answers::{Answers, Expected, Setting, wrong_answers};
+pub use answers::{Answers, Expected, Setting};
 pub use backlog::{Backlog, Deferred, Giver};
+pub use beside_ledger::BesideLedger;
 pub use board::{Board, Reading};
 pub use checksum::Checksum;
+pub use client::{Client, ClientFuture, Fatal, Slot};
 pub use clock::{Clock, MonotonicClock, monotonic_ns, thread_cpu_ns};
 pub use deferred_log::{DeferredLog, Line};
 pub use dial::Dial;
@@ -45,22 +50,22 @@ pub use latency::{Histogram, LatencyWindow, OutOfRange, Windows, read_windows};
 pub use ledger::{Audit, Ledger, LedgerEnd, LedgerEntry, LedgerShape, Witnessed};
 pub use load::{Failure, Live, Load, LoadOptions, Measured, Opener, SILENCE_MAX};
 pub use loader::{LOADER_VERSION, Loader};
-pub use pacer::{Arrival, Arrivals, Interarrival, Pacer, Rate};
+pub use pacer::{Arrival, Arrivals, Pacer, Rate};
 pub use policy::{ErrorPolicy, Ignored, code_of};
-pub use recorder::{ErrorCounts, KindTally, Recorder, Second, StatementTally, Tally, Timing};
+pub use recorder::{ErrorCounts, KindTally, Recorder, Second, StatementTally, Tally};
 pub use rng::Rng;
-pub use share::{ArrivalShare, Share, dealt, divided};
+pub use share::{ArrivalShare, Interarrival, Share, dealt, divided};
 pub use single_pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
 pub use stall::Commits;
 pub use timeline::{Timeline, Window};
+pub use transaction::{ARRIVALS, Attempt, Outcome, Timing, Turn};
 pub use transaction_log::{LoggedTransaction, TransactionLog};
 pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
-    ARRIVALS, Attempt, Background, BesideLedger, Client, ClientFuture, Commands, CrashWitness, DataPlace, DefersWork,
-    DerivedMetrics, Fatal, HasPlans, KeepsLedger, Metric, NamedStatement, OptionError, OptionSpec, OptionValue,
-    Options, OtherMix, Outcome, OwnData, OwnDataForm, Owner, Reported, Reporter, ReusesTables, RunsOnce,
-    ScaledWorkload, Scratch, SinglePass, Slot, Table, TransactionKind, TriedOutcome, TriedStatement, TriedTransaction,
-    Turn, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
+    Background, Commands, CrashWitness, DataPlace, DefersWork, DerivedMetrics, HasPlans, KeepsLedger, Metric,
+    NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, OwnData, OwnDataForm, Owner, Reported,
+    Reporter, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Table, TransactionKind, TriedOutcome,
+    TriedStatement, TriedTransaction, Workload, WorkloadKind, WorkloadSpec, Workloads, queries, wrong_answers,
 };

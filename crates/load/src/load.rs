@@ -15,6 +15,7 @@ use driver::{Dialect, Endpoint, Reactor, Target};
 
 use crate::backlog::Backlog;
 use crate::board::Board;
+use crate::client::{Fatal, Slot};
 use crate::clock::{
     Alarm, MonotonicClock, cpu_clock_ns, monotonic_ns, run_queue_wait_ns, thread_cpu_clock, thread_cpu_ns,
     thread_number,
@@ -33,7 +34,7 @@ use crate::timeline::{GONE_NS, Timeline, Window};
 use crate::transaction_log::TransactionLog;
 use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
-use crate::workload::{Background, DefersWork, Fatal, Slot, Workload};
+use crate::workload::{Background, DefersWork, Workload};
 
 #[derive(Debug, Clone)]
 pub struct LoadOptions {

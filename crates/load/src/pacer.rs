@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::backlog::Backlog;
 use crate::rng::Rng;
-use crate::share::ArrivalShare;
-use crate::workload::ARRIVALS;
+use crate::share::{ArrivalShare, Interarrival};
+use crate::transaction::ARRIVALS;
 
 /// Decides for one client when its next transaction is *due*.
 #[derive(Debug, Clone)]
@@ -22,15 +22,6 @@ pub enum Pacer {
     Open(Arc<Arrivals>),
     /// When a client has deferred one: that of a background slot.
     Deferred(Arc<Backlog>),
-}
-
-/// How the gaps between arrivals are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Interarrival {
-    /// Exponential: a Poisson process, as from many independent users.
-    #[default]
-    Poisson,
-    Constant,
 }
 
 /// A rate at which transactions arrive.

@@ -13,19 +13,11 @@ use crate::deferred_log::DeferredLog;
 use crate::single_pass::ProgramTally;
 use crate::stall::Commits;
 use crate::timeline::Window;
+use crate::transaction::{Attempt, Outcome, Timing};
 use crate::transaction_log::{LogWriter, LoggedTransaction, TransactionLog};
 use crate::windows::{Exchange, Shift};
 use crate::wire;
-use crate::workload::{Attempt, Outcome};
 use latency::{Histogram, Windows};
-
-/// The three timestamps of one transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timing {
-    pub due_ns: u64,
-    pub start_ns: u64,
-    pub end_ns: u64,
-}
 
 /// One second of the measured interval, by the moment transactions ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -851,7 +843,7 @@ mod tests {
         recorder.remark("script-random-wraps", "a.lua:1".to_owned());
         let answers = Answers {
             count: seed,
-            first_wrong: Some(crate::workload::Turn { series: 1, number: 2, retry: 3 }),
+            first_wrong: Some(crate::transaction::Turn { series: 1, number: 2, retry: 3 }),
             ..Answers::default()
         };
         let mut tally = recorder.finish();

@@ -5,8 +5,16 @@
 
 use std::sync::Arc;
 
-use crate::pacer::Interarrival;
 use crate::rng::Rng;
+
+/// How the gaps between arrivals are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Interarrival {
+    /// Exponential: a Poisson process, as from many independent users.
+    #[default]
+    Poisson,
+    Constant,
+}
 
 /// What part of a load is made here.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_queue::ArrayQueue;
 use driver::Code;
 
-use crate::recorder::Timing;
-use crate::workload::Outcome;
+use crate::transaction::{Outcome, Timing};
 
 /// How one transaction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

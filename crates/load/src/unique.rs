@@ -1,6 +1,6 @@
 //! Ids that no two transactions share, without anything shared between clients.
 
-use crate::workload::{ARRIVALS, Turn};
+use crate::transaction::{ARRIVALS, Turn};
 
 /// The largest prime below 2^32; it leaves a remainder of 3 when divided by 4.
 const PRIME: u64 = 4_294_967_291;

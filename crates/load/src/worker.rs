@@ -13,13 +13,20 @@ use std::time::Duration;
 use driver::{Connection, Error, Reactor, Ready};
 
 use crate::backlog::{Backlog, Deferred};
+use crate::client::{Client, ClientFuture, Fatal, Slot};
 use crate::clock::{Alarm, Clock, monotonic_ns};
 use crate::pacer::{Arrival, Pacer};
 use crate::policy::{Verdict, code_of};
-use crate::recorder::Timing;
 use crate::scheduling::schedule_as;
 use crate::timeline::{GONE_NS, Timeline};
-use crate::workload::{Attempt, Client, Fatal, Outcome, Slot, Turn};
+use crate::transaction::{Attempt, Outcome, Timing, Turn};
+
+impl Slot {
+    /// The life of a client that sits here.
+    pub fn drive<C: Client + 'static>(mut self, mut client: C) -> ClientFuture {
+        Box::pin(async move { drive(&mut client, &mut self).await })
+    }
+}
 
 /// Runs one client until the measured interval is over, or nothing is left to do.
 ///

@@ -2,35 +2,23 @@
 //!
 //! A workload has no access to the engine, only to a connection and a dialect.
 
-mod beside_ledger;
 pub mod options;
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::pin::Pin;
-use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use driver::{Admin, AnyConnection, Code, Connection, Dialect, Error, RowSink, Target};
-use serde::{Deserialize, Serialize};
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Target};
 
 use crate::answers::{Answers, Expected, Setting};
-use crate::backlog::Giver;
-use crate::clock::MonotonicClock;
-use crate::dial::Dial;
-use crate::ledger::{Audit, Ledger, Witnessed};
-use crate::pacer::Pacer;
-use crate::policy::{ErrorPolicy, Ignored};
-use crate::recorder::{Recorder, Tally};
-use crate::single_pass::Gauge;
-use crate::timeline::Timeline;
+use crate::client::{ClientFuture, Slot};
+use crate::ledger::{Audit, Witnessed};
+use crate::policy::Ignored;
+use crate::recorder::Tally;
 
-pub use beside_ledger::BesideLedger;
 pub use options::{OptionError, OptionSpec, OptionValue, Options};
 
 /// A workload before its options are known.
@@ -157,9 +145,9 @@ pub struct WorkloadSpec {
     pub latency_limit: Option<Duration>,
     /// What verdicts come from.
     pub primary: Metric,
-    /// Kinds of transactions that are counted apart, in the order of [`Attempt::kind`].
+    /// Kinds of transactions that are counted apart, in the order of [`crate::Attempt::kind`].
     pub kinds: Vec<TransactionKind>,
-    /// What else its clients count, in the order of [`Client::counts`].
+    /// What else its clients count, in the order of [`crate::Client::counts`].
     pub counts: &'static [&'static str],
     /// Tables that its clients make and drop by themselves, where they do.
     pub scratch: Option<Scratch>,
@@ -330,12 +318,12 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
     /// What the answers to its statements must contain on tables as they were loaded. `seen` is what they contained,
-    /// in the order of [`Client::answers`]; empty where clients check each answer themselves.
+    /// in the order of [`crate::Client::answers`]; empty where clients check each answer themselves.
     fn expected_answers(&self, seen: &[Answers], setting: &Setting) -> Vec<Expected> {
         let _ = (seen, setting);
         Vec::new()
     }
-    /// The names of the statements that clients time one by one, in the order of [`Recorder::statement`].
+    /// The names of the statements that clients time one by one, in the order of [`crate::Recorder::statement`].
     fn timed_statements(&self, dialect: Dialect) -> Vec<String> {
         let _ = dialect;
         Vec::new()
@@ -379,6 +367,12 @@ impl dyn Workload + '_ {
     }
 }
 
+/// What the answers of a load lacked, or had too much of; nothing where all were as its workload declares.
+pub fn wrong_answers(workload: &dyn Workload, tally: &Tally, setting: &Setting) -> Vec<String> {
+    let expected = workload.expected_answers(&tally.answers, setting);
+    expected.iter().flat_map(Expected::violations).collect()
+}
+
 /// A client that runs once through and is done, instead of for a time: there is nothing to warm up, and the measured
 /// interval is the pass.
 pub trait SinglePass {
@@ -394,7 +388,7 @@ pub trait SinglePass {
 pub trait DefersWork {
     /// The slots that run them, beside so many clients.
     fn background(&self, clients: u32) -> Background;
-    /// What each line of the log of deferred transactions holds, in the order of [`Client::journal`].
+    /// What each line of the log of deferred transactions holds, in the order of [`crate::Client::journal`].
     fn log_columns(&self) -> &'static [&'static str];
 }
 
@@ -491,7 +485,7 @@ pub enum Owner {
     Program,
 }
 
-/// A workload whose clients write what they ask for and what they are answered into a [`Ledger`], so that after a crash
+/// A workload whose clients write what they ask for and what they are answered into a [`crate::Ledger`], so that after a crash
 /// its tables can be compared with it.
 pub trait KeepsLedger {
     /// How many of a load's clients write into the ledger: the first ones.
@@ -555,223 +549,3 @@ pub enum TriedOutcome {
 
 /// A row of a sysbench table with its secondary index and the pages' free space.
 const ROW_BYTES: u64 = 260;
-
-pub type ClientFuture = Pin<Box<dyn Future<Output = Result<(), Fatal>>>>;
-
-/// Where one client sits: its number, its seeds, and the worker it runs on.
-pub struct Slot<K = MonotonicClock> {
-    /// From 0, over all workers; background slots have the numbers behind the clients'.
-    pub client: u32,
-    pub clients: u32,
-    pub input_seed: u64,
-    /// What the tables were drawn from.
-    pub data_seed: u64,
-    pub timeline: Arc<Timeline>,
-    pub recorder: Rc<RefCell<Recorder>>,
-    pub clock: K,
-    pub pacer: Pacer,
-    pub policy: Arc<ErrorPolicy>,
-    /// For operations that are measured one by one.
-    pub gauge: Option<Gauge>,
-    /// Where a client leaves what it defers, if there are slots that run it.
-    pub giver: Option<Giver>,
-    /// For clients that want more connections than the one they get; None where no load runs them.
-    pub dial: Option<Dial>,
-    /// Where a client of a workload that keeps a ledger writes.
-    pub ledger: Option<Arc<Ledger>>,
-}
-
-impl<K> Slot<K> {
-    /// One client of a closed loop that no load runs, with seeds of 1 and the usual policy.
-    pub fn alone(clock: K, timeline: impl Into<Arc<Timeline>>, recorder: Recorder) -> Slot<K> {
-        Slot {
-            client: 0,
-            clients: 1,
-            input_seed: 1,
-            data_seed: 1,
-            timeline: timeline.into(),
-            recorder: Rc::new(RefCell::new(recorder)),
-            clock,
-            pacer: Pacer::Closed,
-            policy: Arc::default(),
-            gauge: None,
-            giver: None,
-            dial: None,
-            ledger: None,
-        }
-    }
-}
-
-impl<K> Slot<K> {
-    pub fn is_in_background(&self) -> bool {
-        matches!(self.pacer, Pacer::Deferred(_))
-    }
-
-    /// No other try of a transaction should start here any more.
-    pub fn is_over_for_retries(&self, now_ns: u64) -> bool {
-        match &self.pacer {
-            Pacer::Deferred(_) => self.is_over(now_ns),
-            Pacer::Closed | Pacer::Open(_) => self.timeline.is_over_for_retries(now_ns),
-        }
-    }
-
-    /// No transaction should start here any more. In the background the interval's end is not the end: what was
-    /// deferred until then is still to be done.
-    pub fn is_over(&self, now_ns: u64) -> bool {
-        match &self.pacer {
-            Pacer::Deferred(backlog) => backlog.is_given_up() || self.timeline.is_stopped(),
-            Pacer::Closed | Pacer::Open(_) => self.timeline.is_over(now_ns),
-        }
-    }
-}
-
-impl Slot {
-    /// The life of a client that sits here.
-    pub fn drive<C: Client + 'static>(mut self, mut client: C) -> ClientFuture {
-        Box::pin(async move { crate::drive(&mut client, &mut self).await })
-    }
-}
-
-/// One emulated user.
-///
-/// A client tries a transaction once; whether an error is worth another try, and when there is no
-/// time left for one, is the same for all workloads and decided by the loop that drives it.
-pub trait Client {
-    type Connection: Connection;
-
-    /// Tries one transaction and counts its statements. The first try of a turn and every later one
-    /// run the same inputs, unless the workload imitates a program that draws new ones.
-    fn attempt(&mut self, turn: Turn, attempt: &mut Attempt) -> impl Future<Output = Result<Outcome, Error>>;
-
-    /// After a failed try: leaves the transaction that the server may still hold open.
-    fn roll_back(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>>;
-
-    /// After the client's last transaction: sends what it still holds back, and counts it. No
-    /// transaction of its own, so it has no latency and is not tried again.
-    fn finish(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>> {
-        let _ = attempt;
-        std::future::ready(Ok(()))
-    }
-
-    /// Called on each new connection behind the first: what a session needs before its transactions.
-    fn reconnected(&mut self, attempt: &mut Attempt) -> impl Future<Output = Result<(), Error>> {
-        let _ = attempt;
-        std::future::ready(Ok(()))
-    }
-
-    /// How long the user rests before this transaction; 0 in a loop without rests. Asked once per
-    /// transaction of a closed loop.
-    fn pause_ns(&mut self, turn: Turn) -> u64 {
-        let _ = turn;
-        0
-    }
-
-    /// How long to wait before this try, which is not the first of its turn; `None` gives the transaction up.
-    /// By itself a client tries again at once, for as long as there is time.
-    fn retry_pause_ns(&mut self, turn: Turn) -> Option<u64> {
-        let _ = turn;
-        Some(0)
-    }
-
-    /// The error that ends the client, in its own words.
-    fn fatal(&self, error: Error) -> Fatal {
-        error.into()
-    }
-
-    /// What else the last try counted, in the order of the workload's names; kept only if it committed.
-    fn counts(&self) -> &[u64] {
-        &[]
-    }
-
-    /// What the answers to its statements have brought so far, by kind of statement.
-    fn answers(&self) -> &[Answers] {
-        &[]
-    }
-
-    /// The log entry of the last transaction, if it was deferred and has committed, in the order of the
-    /// workload's names; 0 stands for none.
-    fn journal(&self) -> &[u32] {
-        &[]
-    }
-
-    /// Whether the client has left of itself: its last try was none, and it makes no other.
-    fn has_left(&self) -> bool {
-        false
-    }
-
-    fn connection(&mut self) -> &mut Self::Connection;
-}
-
-/// Which transaction this is, and which try. Its inputs depend on nothing but the seed and these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
-    /// The client's number in a closed loop. In an open loop transactions belong to arrivals, not to
-    /// clients, and all of them form one series.
-    pub series: u64,
-    /// From 0 within the series.
-    pub number: u64,
-    /// 0 for the first try.
-    pub retry: u64,
-}
-
-/// The series of arrivals in an open loop; no client has this number.
-pub const ARRIVALS: u64 = u64::MAX;
-
-/// How a transaction ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    Committed,
-    /// On purpose, as TPC-C demands of some.
-    RolledBack,
-    /// Given up: refused for good, or still refused after the interval and the time for retries behind it.
-    Failed,
-    Skipped,
-}
-
-/// What one transaction took: statements by kind, and other tries after the server had sent one back.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Attempt {
-    pub reads: u64,
-    pub writes: u64,
-    pub other: u64,
-    pub retries: u64,
-    /// Connections opened again on the way.
-    pub reconnects: u64,
-    /// Time that a connection for this transaction alone took.
-    pub connect_ns: u64,
-    /// Time behind the first try, when there was more than one.
-    pub retry_ns: u64,
-    /// Time of a script's program that is neither its own work nor the database's: its memory's collector, and calls
-    /// that hold up the worker.
-    pub collected_ns: u64,
-    pub blocked_ns: u64,
-    /// The code of the last error.
-    pub last_error: Option<Code>,
-    /// Which of the workload's kinds it is, where it has kinds.
-    pub kind: usize,
-    /// The clock as it was last read, if nothing that takes time has been done since; else 0. It begins with the
-    /// transaction. A client that reads the clock behind a statement leaves the reading here and saves another.
-    pub clock_ns: u64,
-    /// Set by the client while the statement under way may have made its changes permanent: when its
-    /// answer is lost, it is unknown whether it did, and it must not be sent again.
-    pub committing: bool,
-}
-
-/// An error that no retry mends: it ends the trial.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct Fatal {
-    message: String,
-}
-
-impl Fatal {
-    pub fn new(message: impl Into<String>) -> Fatal {
-        Fatal { message: message.into() }
-    }
-}
-
-impl From<Error> for Fatal {
-    fn from(error: Error) -> Fatal {
-        Fatal::new(error.to_string())
-    }
-}
