@@ -25,7 +25,6 @@ const STILL_WITH_CIRCLES: &[&str] = &[
     "crates/report",
     "crates/trial",
     "crates/workloads",
-    "xtask",
 ];
 
 /// Every circle of every other crate, one line each: its files, and the names that each uses of another.

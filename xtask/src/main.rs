@@ -4,6 +4,7 @@
 //! or take real servers are in the package `conformance`, which is built when one of them is called.
 
 mod circles;
+mod programs;
 mod release;
 mod test_runs;
 mod tidy;
@@ -13,8 +14,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
+use programs::run;
 
 /// Developer commands of dbduel
 #[derive(Parser)]
@@ -149,18 +151,4 @@ fn fuzz_targets(folder: &Path) -> Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
-}
-
-/// Runs a program in the workspace, shows its line first, and fails when it does.
-fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let variables: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
-    eprintln!("$ {variables}{program} {}", arguments.join(" "));
-    let status = Command::new(program)
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .current_dir(root)
-        .status()
-        .with_context(|| format!("cannot start `{program}`"))?;
-    ensure!(status.success(), "`{program} {}` failed ({status})", arguments.join(" "));
-    Ok(())
 }

@@ -8,12 +8,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
 
-use crate::run;
+use crate::programs::{printed, run};
 
 #[derive(Args)]
 pub struct Release {
@@ -48,36 +47,28 @@ fn archive(root: &Path, folder: &Path) -> Result<()> {
     let stage = tempfile::tempdir()?;
     let at = stage.path().join(&name);
     fs::create_dir_all(at.join("completions"))?;
-    let program = at.join("dbduel");
+    let program = at.join("dbduel").display().to_string();
     let built = root.join("target").join(TARGET).join("release/dbduel").display().to_string();
     // Names of functions stay, for profiles.
-    run(root, "strip", &["--strip-debug", "-o", &program.display().to_string(), &built], &[])?;
+    run(root, "strip", &["--strip-debug", "-o", &program, &built], &[])?;
     for licence in ["LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
         fs::copy(root.join(licence), at.join(licence))?;
     }
     // By the program that is packed: that it runs is shown at the same time.
     for (shell, file) in COMPLETIONS {
-        fs::write(at.join("completions").join(file), printed(&program, &["completions", shell])?)?;
+        fs::write(at.join("completions").join(file), printed(root, &program, &["completions", shell])?)?;
     }
-    fs::write(at.join("experiment.schema.json"), printed(&program, &["schema"])?)?;
-    printed(&program, &["man", "--out", &at.join("man").display().to_string()])?;
+    fs::write(at.join("experiment.schema.json"), printed(root, &program, &["schema"])?)?;
+    printed(root, &program, &["man", "--out", &at.join("man").display().to_string()])?;
     fs::create_dir_all(folder)?;
     let folder = folder.canonicalize()?;
     let file = format!("{name}.tar.gz");
     let packed = folder.join(&file).display().to_string();
     run(stage.path(), "tar", &["--owner=0", "--group=0", "-czf", &packed, &name], &[])?;
-    let sums = printed(Path::new("sha256sum"), &[&packed])?.replace(&packed, &file);
+    let sums = printed(root, "sha256sum", &[&packed])?.replace(&packed, &file);
     fs::write(folder.join("SHA256SUMS"), &sums)?;
     print!("{sums}");
     Ok(())
-}
-
-/// What a program prints.
-fn printed(program: &Path, arguments: &[&str]) -> Result<String> {
-    let output = Command::new(program).args(arguments).output();
-    let output = output.with_context(|| format!("cannot run {}", program.display()))?;
-    ensure!(output.status.success(), "{} {} failed ({})", program.display(), arguments.join(" "), output.status);
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn dry_run(root: &Path) -> Result<()> {

@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
+
+use crate::programs::printed;
 
 /// Where the crates and their arrows are listed.
 const TABLE_OF_CRATES: &str = "ARCHITECTURE.md";
@@ -95,9 +96,7 @@ fn built_twice(root: &Path) -> Result<Vec<String>> {
 /// Lines like `rand v0.9.5 alloc,std`.
 fn crates_with_features(root: &Path, of: &[&str]) -> Result<BTreeSet<String>> {
     let words = ["tree", "--prefix", "none", "--format", "{p} {f}"];
-    let tree = Command::new("cargo").args(words).args(of).current_dir(root).output().context("cannot start `cargo`")?;
-    ensure!(tree.status.success(), "`cargo tree` failed: {}", String::from_utf8_lossy(&tree.stderr));
-    let lines = String::from_utf8(tree.stdout)?;
+    let lines = printed(root, "cargo", &[&words, of].concat())?;
     Ok(lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect())
 }
 
@@ -231,12 +230,7 @@ fn foreign_source(line: &str, public_host: &str) -> bool {
 }
 
 fn tracked_files(root: &Path) -> Result<Vec<PathBuf>> {
-    let output =
-        Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().context("cannot start `git`")?;
-    if !output.status.success() {
-        bail!("`git ls-files` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
-    }
-    let list = String::from_utf8(output.stdout).context("a tracked file has a name that is not UTF-8")?;
+    let list = printed(root, "git", &["ls-files", "-z"])?;
     Ok(list.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
 }
 
