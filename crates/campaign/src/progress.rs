@@ -296,7 +296,7 @@ fn outcome(record: &TrialRecord, metric: &MetricRecord) -> String {
     if let Some(failure) = &record.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
     }
-    if let Some(shown) = record.purpose.shows(&record.metrics) {
+    if let Some(shown) = record.shows() {
         return shown;
     }
     let value = |name: &str| record.metrics.get(name).copied();

@@ -295,15 +295,14 @@ fn every_metric_and_flag_of_a_made_up_run_is_described() {
 
 #[test]
 fn every_metric_that_a_workload_or_a_probe_names_is_described() {
-    use record::format::tuning::RecoveryRecord;
-    use record::format::{PilotRecord, ProfileRecord};
+    use record::format::{PilotRecord, ProfileRecord, crash};
     let of_probes = [
         PilotRecord::STEADY_AFTER,
         PilotRecord::CHECKPOINT_CYCLE,
         ProfileRecord::SAMPLES_PER_S,
-        RecoveryRecord::LOAD,
-        RecoveryRecord::FIRST_LOGIN,
-        RecoveryRecord::FIRST_COMMIT,
+        crash::LOAD,
+        crash::FIRST_LOGIN,
+        crash::FIRST_COMMIT,
         analysis::race::DATA_DIRECTORY_BYTES,
     ];
     let built = KNOWN.workloads.0.iter().filter_map(|kind| Some(kind.with(&[].into()).ok()?.spec()));

@@ -57,7 +57,7 @@ fn outcome(evidence: &Evidence, trial: &TrialRecord) -> String {
     if let Some(failure) = &trial.failure {
         return format!("failed at `{}`: {}", failure.step, failure.message);
     }
-    if let Some(shown) = trial.purpose.shows(&trial.metrics) {
+    if let Some(shown) = trial.shows() {
         return shown;
     }
     let workload = evidence.plan.workloads.iter().find(|one| one.label == trial.workload);

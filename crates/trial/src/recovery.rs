@@ -16,8 +16,7 @@ use super::{
     Finished, Interrupted, RunningServer, Steps, Trial, clients_target, failed, load_options, make_ready, record,
 };
 use engine::Server;
-use record::format::tuning::RecoveryRecord;
-use record::format::{Status, TrialRecord};
+use record::format::{Status, TrialRecord, crash};
 
 /// How soon an interruption ends a load that waits for its kill.
 const POLL: Duration = Duration::from_millis(20);
@@ -57,11 +56,8 @@ fn killed(trial: &Trial, load_for: Duration, steps: &mut Steps) -> Result<BTreeM
     let RunningServer::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
     let t_conn_s = server.ready_after().as_secs_f64();
     steps.take("stop", || server.stop())?;
-    let metrics = [
-        (RecoveryRecord::LOAD, load_for.as_secs_f64()),
-        (RecoveryRecord::FIRST_LOGIN, t_conn_s),
-        (RecoveryRecord::FIRST_COMMIT, t_rw_s),
-    ];
+    let metrics =
+        [(crash::LOAD, load_for.as_secs_f64()), (crash::FIRST_LOGIN, t_conn_s), (crash::FIRST_COMMIT, t_rw_s)];
     Ok(metrics.map(|(name, value)| (name.to_owned(), value)).into())
 }
 

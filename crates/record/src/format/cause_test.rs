@@ -1,20 +1,9 @@
 //! Cause tests: a point once more, without the cause that a finding names.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::{Failure, Point};
-
-/// What is taken away, from both sides alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub enum ContrastKind {
-    /// Disks: the data lie in memory.
-    #[serde(rename = "tmpfs")]
-    Tmpfs,
-    /// Whoever one could wait for.
-    #[serde(rename = "one client")]
-    OneClient,
-}
+use super::{ContrastKind, Failure, Point};
 
 /// Baseline and candidate, block by block, as the stored trials of a cause test have them.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

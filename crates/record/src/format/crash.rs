@@ -5,8 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlanRecord, Purpose};
-
 /// What is made to crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -71,18 +69,4 @@ pub fn shown(kind: CrashKind, metrics: &BTreeMap<String, f64>) -> Option<String>
         value(LOST)?,
         value(ACKNOWLEDGED)?,
     ))
-}
-
-impl PlanRecord {
-    /// The kinds of crashes that its trials end in; empty in other experiments.
-    pub fn crashes(&self) -> Vec<CrashKind> {
-        let kind = |purpose: &Purpose| match purpose {
-            Purpose::Crash { kind, .. } => Some(*kind),
-            _ => None,
-        };
-        let mut kinds: Vec<CrashKind> = self.trials.iter().filter_map(|trial| kind(&trial.purpose)).collect();
-        kinds.sort();
-        kinds.dedup();
-        kinds
-    }
 }

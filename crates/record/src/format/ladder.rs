@@ -4,8 +4,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PlanRecord;
-
 /// One ladder. All contenders that it names stand among the plan's.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderRecord {
@@ -89,15 +87,6 @@ impl LadderRecord {
     /// The contender that another one of this ladder means nothing without.
     pub fn rests_on(&self, contender: &str) -> Option<&str> {
         self.below(contender).or_else(|| self.attributes(contender).then(|| self.top()))
-    }
-}
-
-impl PlanRecord {
-    /// The contenders that are compared with the baseline, each with a verdict of its own: all but those that
-    /// only show what the steps of a ladder are worth elsewhere.
-    pub fn candidates(&self) -> impl Iterator<Item = &str> {
-        let names = self.contenders.iter().map(|contender| contender.name.as_str());
-        names.filter(|name| *name != self.baseline && !self.ladders.iter().any(|ladder| ladder.attributes(name)))
     }
 }
 

@@ -1,14 +1,9 @@
 //! What a stored trial was run for.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::crash::{self, CrashKind};
-use super::tuning::RecoveryRecord;
-use super::{ContrastKind, PilotRecord, TrialRecord};
+use super::crash::CrashKind;
 
 /// Verdicts come from trials that compare, from their repeats, and in a duet from those that run alone. The others
 /// are probes: they run beside the plan, with settings of their own, and no verdict comes from them.
@@ -37,6 +32,17 @@ pub enum Purpose {
     CauseTest { cause: ContrastKind, candidate: String },
 }
 
+/// What is taken away, from both sides alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum ContrastKind {
+    /// Disks: the data lie in memory.
+    #[serde(rename = "tmpfs")]
+    Tmpfs,
+    /// Whoever one could wait for.
+    #[serde(rename = "one client")]
+    OneClient,
+}
+
 impl Purpose {
     #[must_use]
     pub fn is_compare(&self) -> bool {
@@ -53,24 +59,6 @@ impl Purpose {
         !matches!(self, Purpose::Compare | Purpose::Repeat { .. } | Purpose::Alone | Purpose::Crash { .. })
     }
 
-    /// What a trial of this purpose shows in place of throughput, for a reader.
-    pub fn shows(&self, metrics: &BTreeMap<String, f64>) -> Option<String> {
-        let value = |name: &str| metrics.get(name).copied();
-        match self {
-            Purpose::Pilot => Some(match value(PilotRecord::STEADY_AFTER) {
-                Some(seconds) => format!("steady after {seconds:.0} s"),
-                None => "not steady".to_owned(),
-            }),
-            Purpose::Recovery { .. } => Some(format!(
-                "killed after {:.0} s under load, first commit {:.2} s after the restart",
-                value(RecoveryRecord::LOAD)?,
-                value(RecoveryRecord::FIRST_COMMIT)?
-            )),
-            Purpose::Crash { kind, .. } => crash::shown(*kind, metrics),
-            _ => None,
-        }
-    }
-
     /// For a reader.
     pub fn title(&self) -> &'static str {
         match self {
@@ -85,12 +73,4 @@ impl Purpose {
             Purpose::CauseTest { .. } => "cause test",
         }
     }
-}
-
-/// The trials that may be judged: all but probes.
-pub fn measured(trials: &[TrialRecord]) -> Cow<'_, [TrialRecord]> {
-    if trials.iter().any(|trial| trial.purpose.is_probe()) {
-        return Cow::Owned(trials.iter().filter(|trial| !trial.purpose.is_probe()).cloned().collect());
-    }
-    Cow::Borrowed(trials)
 }

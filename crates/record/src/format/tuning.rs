@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Failure, Point, Purpose, Status, TrialRecord};
+use super::{Failure, Point};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchRecord {
@@ -189,53 +189,4 @@ pub struct OutcomeRecord {
     /// Name of the run in which both of them crashed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crashes: Option<String>,
-}
-
-/// Kills of one contender's server under load, and how long it was away.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecoveryRecord {
-    pub contender: String,
-    pub workload: String,
-    pub point: Point,
-    /// Of each kill: how long the server had been under load.
-    pub load_s: Vec<f64>,
-    /// From its start on the files that were left to the first login and query.
-    pub t_conn_s: Vec<f64>,
-    /// From the same start to the first transaction of the workload that was committed.
-    pub t_rw_s: Vec<f64>,
-}
-
-impl RecoveryRecord {
-    /// Metrics of a trial in which a server was killed.
-    pub const LOAD: &str = "load_s";
-    pub const FIRST_LOGIN: &str = "t_conn_s";
-    pub const FIRST_COMMIT: &str = "t_rw_s";
-
-    /// Of each contender, as far as its stored trials came.
-    pub fn all(trials: &[TrialRecord]) -> Vec<RecoveryRecord> {
-        let mut all: Vec<RecoveryRecord> = Vec::new();
-        let done =
-            |trial: &&TrialRecord| matches!(trial.purpose, Purpose::Recovery { .. }) && trial.status == Status::Ok;
-        for trial in trials.iter().filter(done) {
-            let at = all.iter().position(|one| one.contender == trial.contender);
-            let at = at.unwrap_or_else(|| {
-                let (workload, point) = (trial.workload.clone(), trial.point.clone());
-                let (load_s, t_conn_s, t_rw_s) = Default::default();
-                all.push(RecoveryRecord {
-                    contender: trial.contender.clone(),
-                    workload,
-                    point,
-                    load_s,
-                    t_conn_s,
-                    t_rw_s,
-                });
-                all.len() - 1
-            });
-            let value = |name: &str| trial.metrics.get(name).copied();
-            all[at].load_s.extend(value(RecoveryRecord::LOAD));
-            all[at].t_conn_s.extend(value(RecoveryRecord::FIRST_LOGIN));
-            all[at].t_rw_s.extend(value(RecoveryRecord::FIRST_COMMIT));
-        }
-        all
-    }
 }

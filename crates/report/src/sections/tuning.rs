@@ -10,8 +10,9 @@ use crate::Evidence;
 use crate::document::{Block, Column, Section, Table};
 use crate::sentences::one_line;
 use crate::wording::{number, percent};
+use record::format::RecoveryRecord;
 use record::format::figures::signed_percent;
-use record::format::tuning::{CandidateRecord, OutCause, RecoveryRecord, RoundRecord, SearchRecord};
+use record::format::tuning::{CandidateRecord, OutCause, RoundRecord, SearchRecord};
 use record::format::{DecisionKind, Purpose, TrialRecord, point_text};
 
 const ABOUT: &str =
