@@ -20,7 +20,6 @@ const STILL_WITH_CIRCLES: &[&str] = &[
     "crates/dbduel",
     "crates/driver",
     "crates/engine",
-    "crates/experiment",
     "crates/report",
     "crates/trial",
     "crates/workloads",

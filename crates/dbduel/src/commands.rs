@@ -237,7 +237,7 @@ fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         print(&plan.text())?;
         let binary = std::env::current_exe().context("cannot find this program")?;
         let inside_a_step = std::env::var_os("SLURM_STEP_ID").is_some();
-        let lines = experiment::cluster::plan_lines(&experiment, &binary, inside_a_step);
+        let lines = experiment.worker_lines(&binary, inside_a_step);
         if !lines.is_empty() {
             print(&format!("\nworkers\n  {}\n", lines.join("\n  ")))?;
         }

@@ -1,12 +1,12 @@
-//! What trials that share a time or a start cannot stand beside: `duet` and `fast_sweep`.
+//! What trials that share a time or a start cannot stand beside: `duet` and `fast_sweep`; and what workers cannot.
 //!
-//! Both give up a part of the plain protocol (method, section 1, "Ordering" and "Duet mode"), and are
+//! The first two give up a part of the plain protocol (method, section 1, "Ordering" and "Duet mode"), and are
 //! refused where that part is what the numbers would rest on.
 
 use std::ops::Range;
 
 use super::section::{Reader, Section};
-use super::{CLIENTS, CORES, Contender, Experiment, Origin};
+use super::{CLIENTS, CORES, Contender, Experiment, Launcher, Origin, Transport};
 
 const DUET: &str = "duet";
 const FAST_SWEEP: &str = "fast_sweep";
@@ -105,4 +105,74 @@ fn against_fast_sweep(experiment: &Experiment) -> Vec<Reason> {
         ));
     }
     reasons
+}
+
+/// Names what an experiment with workers cannot have beside them.
+pub fn refuse_beside_workers<'a>(reader: &mut Reader<'a>, top: &Section<'a>, experiment: &Experiment) {
+    let Some(cluster) = &experiment.cluster else { return };
+    let table = |name: &str| top.value(name).and_then(|value| value.get_ref().as_table());
+    let place = |name: &str, key: &str| table(name).and_then(|table| table.get(key)).map(|value| value.span());
+    let whole = top.value("cluster").map_or(0..0, |value| value.span());
+    let mut refuse = |span: Option<Range<usize>>, what: String, note: &str| {
+        reader.reject(&span.unwrap_or_else(|| whole.clone()), what, note);
+    };
+    let most = experiment.clients_max();
+    if cluster.workers() > most {
+        let what =
+            format!("`workers` in [cluster] are {}, and no trial has more than {most} clients", cluster.workers());
+        refuse(place("cluster", "workers"), what, "use fewer workers");
+    }
+    if let Some(embedded) = experiment.contenders.iter().find(|one| one.kind.dialect().is_embedded()) {
+        let what = format!("[cluster] cannot be: the engine of contender `{}` runs in the client", embedded.name);
+        refuse(None, what, "take [cluster] or the contender out");
+    }
+    if let Some(pass) = experiment.workloads.iter().find(|workload| workload.one_pass) {
+        let what = format!("[cluster] cannot be: a trial of `{}` is one pass of one client", pass.label);
+        refuse(None, what, "take [cluster] or the workload out");
+    }
+    if let Some(counted) = experiment.workloads.iter().find(|workload| workload.events.is_some()) {
+        let what = format!(
+            "[cluster] cannot be: a trial of `{}` ends by its transactions, which workers do not count together",
+            counted.label
+        );
+        refuse(None, what, "take `events` out");
+    }
+    if experiment.method.duet {
+        refuse(
+            place("method", "duet"),
+            "`duet` in [method] cannot stand beside [cluster]".to_owned(),
+            "take one of the two out",
+        );
+    }
+    if experiment.recovery.is_some() {
+        refuse(None, "[recovery] cannot stand beside [cluster]".to_owned(), "take one of the two out");
+    }
+    let is_managed = |one: &&Contender| !matches!(one.origin, Origin::Target(_));
+    let uses_socket = |one: &&Contender| is_managed(one) && experiment.transport_of(one) == Transport::Socket;
+    let is_elsewhere = cluster.launcher != Launcher::Local;
+    if let Some(managed) = experiment.contenders.iter().find(uses_socket).filter(|_| is_elsewhere) {
+        let what = format!("workers on other hosts cannot use the socket of contender `{}`", managed.name);
+        refuse(place("clients", "transport"), what, "write transport = \"tcp\" in [clients]");
+    }
+    if cluster.server_listen.is_some() && !experiment.contenders.iter().any(|one| is_managed(&one)) {
+        refuse(
+            place("cluster", "server_listen"),
+            "`server_listen` in [cluster] has no use: all contenders are targets".to_owned(),
+            "take it out",
+        );
+    }
+    if cluster.observe_host.is_some() && experiment.contenders.iter().all(|one| is_managed(&one)) {
+        refuse(
+            place("cluster", "observe_host"),
+            "`observe_host` in [cluster] has no use: no contender is a target".to_owned(),
+            "take it out; what dbduel starts runs on this host, which is observed",
+        );
+    }
+    if cluster.launcher == Launcher::Slurm && experiment.client_cores.is_some() {
+        refuse(
+            place("clients", "cores"),
+            "`cores` in [clients] have no use: Slurm binds its tasks".to_owned(),
+            "take them out",
+        );
+    }
 }

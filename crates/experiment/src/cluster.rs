@@ -3,7 +3,6 @@
 //! Only how they are started and what each gets is decided here; nothing is started.
 
 use std::net::Ipv4Addr;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,7 +12,6 @@ use record::shell::shell_word;
 
 use super::keys::{CLUSTER_KEYS, names};
 use super::section::{Reader, Section, Value, integer};
-use super::{Experiment, Origin, Point, Transport};
 
 pub const LAUNCHER_WORDS: &[(&str, Option<Launcher>)] =
     &[("local", Some(Launcher::Local)), ("slurm", Some(Launcher::Slurm)), ("ssh", Some(Launcher::Ssh))];
@@ -277,105 +275,11 @@ fn texts<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> Vec<S
     texts.unwrap_or_default()
 }
 
-/// Names what an experiment with workers cannot have beside them.
-pub fn refuse<'a>(reader: &mut Reader<'a>, top: &Section<'a>, experiment: &Experiment) {
-    let Some(cluster) = &experiment.cluster else { return };
-    let table = |name: &str| top.value(name).and_then(|value| value.get_ref().as_table());
-    let place = |name: &str, key: &str| table(name).and_then(|table| table.get(key)).map(|value| value.span());
-    let whole = top.value("cluster").map_or(0..0, |value| value.span());
-    let mut refuse = |span: Option<Range<usize>>, what: String, note: &str| {
-        reader.reject(&span.unwrap_or_else(|| whole.clone()), what, note);
-    };
-    let most = experiment.clients_max();
-    if cluster.workers() > most {
-        let what =
-            format!("`workers` in [cluster] are {}, and no trial has more than {most} clients", cluster.workers());
-        refuse(place("cluster", "workers"), what, "use fewer workers");
-    }
-    if let Some(embedded) = experiment.contenders.iter().find(|one| one.kind.dialect().is_embedded()) {
-        let what = format!("[cluster] cannot be: the engine of contender `{}` runs in the client", embedded.name);
-        refuse(None, what, "take [cluster] or the contender out");
-    }
-    if let Some(pass) = experiment.workloads.iter().find(|workload| workload.one_pass) {
-        let what = format!("[cluster] cannot be: a trial of `{}` is one pass of one client", pass.label);
-        refuse(None, what, "take [cluster] or the workload out");
-    }
-    if let Some(counted) = experiment.workloads.iter().find(|workload| workload.events.is_some()) {
-        let what = format!(
-            "[cluster] cannot be: a trial of `{}` ends by its transactions, which workers do not count together",
-            counted.label
-        );
-        refuse(None, what, "take `events` out");
-    }
-    if experiment.method.duet {
-        refuse(
-            place("method", "duet"),
-            "`duet` in [method] cannot stand beside [cluster]".to_owned(),
-            "take one of the two out",
-        );
-    }
-    if experiment.recovery.is_some() {
-        refuse(None, "[recovery] cannot stand beside [cluster]".to_owned(), "take one of the two out");
-    }
-    let is_managed = |one: &&super::Contender| !matches!(one.origin, Origin::Target(_));
-    let uses_socket = |one: &&super::Contender| is_managed(one) && experiment.transport_of(one) == Transport::Socket;
-    let is_elsewhere = cluster.launcher != Launcher::Local;
-    if let Some(managed) = experiment.contenders.iter().find(uses_socket).filter(|_| is_elsewhere) {
-        let what = format!("workers on other hosts cannot use the socket of contender `{}`", managed.name);
-        refuse(place("clients", "transport"), what, "write transport = \"tcp\" in [clients]");
-    }
-    if cluster.server_listen.is_some() && !experiment.contenders.iter().any(|one| is_managed(&one)) {
-        refuse(
-            place("cluster", "server_listen"),
-            "`server_listen` in [cluster] has no use: all contenders are targets".to_owned(),
-            "take it out",
-        );
-    }
-    if cluster.observe_host.is_some() && experiment.contenders.iter().all(|one| is_managed(&one)) {
-        refuse(
-            place("cluster", "observe_host"),
-            "`observe_host` in [cluster] has no use: no contender is a target".to_owned(),
-            "take it out; what dbduel starts runs on this host, which is observed",
-        );
-    }
-    if cluster.launcher == Launcher::Slurm && experiment.client_cores.is_some() {
-        refuse(
-            place("clients", "cores"),
-            "`cores` in [clients] have no use: Slurm binds its tasks".to_owned(),
-            "take them out",
-        );
-    }
-}
-
-/// `16 clients = 4+4+4+4 on 4 workers`, for each number of clients of the plan, and how the workers are started.
-pub fn plan_lines(experiment: &Experiment, binary: &Path, inside_a_step: bool) -> Vec<String> {
-    let Some(cluster) = &experiment.cluster else { return Vec::new() };
-    let points: Vec<Point> = experiment.points();
-    let numbers = experiment.workloads.iter().flat_map(|one| points.iter().map(|point| one.all_clients_at(point)));
-    let numbers: std::collections::BTreeSet<u32> = numbers.collect();
-    let workers = match cluster.workers() {
-        1 => "1 worker".to_owned(),
-        workers => format!("{workers} workers"),
-    };
-    let line = |clients: &u32| format!("{clients} clients = {} on {workers}", cluster.division(*clients));
-    let starts = match cluster.launcher {
-        Launcher::Ssh => 0..cluster.workers(),
-        _ => 0..1,
-    };
-    let command = |cluster: &Cluster, worker: u32| {
-        let words = cluster.command(worker, &experiment.name, binary, inside_a_step);
-        words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
-    };
-    let started = starts.map(|worker| format!("started by: {}", command(cluster, worker)));
-    let observed = cluster.observer().map(|observer| format!("observed by: {}", command(&observer, 0)));
-    numbers.iter().map(line).chain(started).chain(observed).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Overrides;
     use crate::testing::known;
+    use crate::{Experiment, Overrides, Transport};
 
     const FILE: &str = "contender = [{ target = \"mysql://u@db1/a\" }, { target = \"postgres://u@db1/b\" }]\n\
         workload = \"oltp_read_write\"\nsweep.clients = [2, 16]\n";
@@ -389,18 +293,18 @@ mod tests {
     fn clients_are_divided_point_by_point_and_the_command_is_shown() {
         let experiment =
             read("[cluster]\nlauncher = \"ssh\"\nhosts = [\"l1\", \"l2\"]\nssh = [\"-F\", \"my config\"]\n").unwrap();
-        let lines = plan_lines(&experiment, Path::new("/opt/dbduel"), false);
+        let lines = experiment.worker_lines(Path::new("/opt/dbduel"), false);
         assert_eq!(lines[..2], ["2 clients = 1+1 on 2 workers", "16 clients = 8+8 on 2 workers"]);
         assert!(lines[2].starts_with("started by: ssh -T") && lines[2].contains("-F 'my config' l1"), "{}", lines[2]);
         let observed = "[cluster]\nlauncher = \"local\"\nobserve_host = \"db1\"\n";
-        let lines = plan_lines(&read(observed).unwrap(), Path::new("/opt/dbduel"), false);
+        let lines = read(observed).unwrap().worker_lines(Path::new("/opt/dbduel"), false);
         assert!(
             lines[3].starts_with("observed by: ssh -T") && lines[3].ends_with("db1 '/opt/dbduel agent'"),
             "{lines:?}"
         );
         let slurm =
             "[cluster]\nlauncher = \"slurm\"\nworkers = 4\nweights = [2, 1, 1, 1]\nslurm = [\"--partition=load\"]\n";
-        let lines = plan_lines(&read(slurm).unwrap(), Path::new("/opt/dbduel"), false);
+        let lines = read(slurm).unwrap().worker_lines(Path::new("/opt/dbduel"), false);
         assert_eq!(lines[1], "16 clients = 7+3+3+3 on 4 workers");
         assert!(
             lines[2].contains("srun -n 4 --export=NONE -u -K1 --wait=0")

@@ -5,7 +5,6 @@
 
 use std::time::Duration;
 
-use load::Interarrival;
 use toml::de::DeTable;
 
 use engine::request::{PAGE_CACHE_WORDS, TRANSPORT_WORDS, WORK_COPY_WORDS, word_of};
@@ -15,7 +14,7 @@ use super::contenders::read_storage;
 use super::keys::{METHOD_KEYS, names};
 use super::recovery::{Recovery, read_table};
 use super::section::{Reader, Section};
-use super::workloads::{read_arrivals, read_data_seed};
+use super::workloads::{WorkloadDefaults, read_arrivals, read_data_seed};
 use super::{NoisyHost, PageCache, Stop, Storage, Transport, WorkCopy};
 use record::format::RuleName;
 
@@ -161,14 +160,6 @@ pub struct Defaults {
     pub storage: Storage,
     pub recovery: Recovery,
     pub cluster: ClusterDefaults,
-}
-
-/// What `[workload]` means where it is silent.
-#[derive(Debug, Clone, Copy)]
-pub struct WorkloadDefaults {
-    pub clients: u32,
-    pub arrivals: Interarrival,
-    pub data_seed: u64,
 }
 
 impl Defaults {

@@ -8,9 +8,8 @@ use std::fmt::Write;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::mistakes::{COMMAND_LINE, Mistake, Mistakes};
-use super::new_file::PASSWORD_LINE;
 use super::section::shortened;
-use super::server_word::{Server, quoted};
+use super::server_word::{PASSWORD_LINE, Server, quoted};
 use super::set::{Edited, Made, Settings};
 use super::{Known, TargetUrl};
 use record::secrets::{is_secret_key, mask_urls};

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 
-use crate::server_word::{Server, quoted};
+use crate::server_word::{PASSWORD_LINE, Server, quoted};
 use crate::{DEFAULT_EXPERIMENT, Known};
 
 /// Each server is an engine with its version, an image, a folder, an archive, or the URL of a running server.
@@ -49,9 +49,6 @@ pub fn new_file(known: &Known, servers: &[String], workload: &str) -> Result<Str
     let _ = write!(text, "\n# [clients]\n{}", commented("clients", &[]));
     Ok(text)
 }
-
-/// A password never stands in a file that dbduel writes.
-pub const PASSWORD_LINE: &str = "# password_file = \"FILE\"        # else the password comes from DBDUEL_PASSWORD\n";
 
 /// The default of an option as TOML has it.
 fn shown(default: &str) -> String {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use toml::de::{DeTable, DeValue};
 
-use super::cluster::{self, read_cluster};
+use super::cluster::read_cluster;
 use super::contenders::read_contenders;
 use super::defaults::{Defaults, MethodKeys, Warmup, defaults};
 use super::gate::read_gate;
@@ -178,7 +178,7 @@ fn read_experiment<'a>(
     }
     let (recovery, method) = match overrides.leaves_recovery {
         true => (None, method),
-        false => read_recovery(reader, top, method, overrides, defaults.recovery),
+        false => read_recovery(reader, top, method, overrides.blocks, defaults.recovery),
     };
     if let Some(recovery) = recovery {
         recovery::lay_ledgers_beside(reader, top, known, recovery.ledger_clients, &mut workloads);
@@ -212,7 +212,7 @@ fn read_experiment<'a>(
     let experiment = if overrides.twins { aa::of(experiment) } else { experiment };
     arrangements::refuse(reader, top, &experiment);
     recovery::refuse(reader, top, &experiment);
-    cluster::refuse(reader, top, &experiment);
+    arrangements::refuse_beside_workers(reader, top, &experiment);
     experiment
 }
 

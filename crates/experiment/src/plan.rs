@@ -14,9 +14,8 @@ mod paired_probes;
 mod text;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use load::{BesideLedger, Interarrival, Metric, OptionError, OptionValue, TransactionKind, Workload, WorkloadSpec};
+use load::{Interarrival, Metric, OptionValue, TransactionKind, WorkloadSpec};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -27,6 +26,7 @@ use record::format::{
     PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
 };
 
+pub use crate::experiment::workload;
 pub use estimate::{AskedLog, Estimate, asked_logs, data_directory_bytes, log_bytes};
 pub use groups::together;
 pub use order::{Entry, SOLO_BLOCKS, heaviest_point, pilots, profiles, repeat, repeat_number};
@@ -48,14 +48,6 @@ pub struct ResolvedFacts {
     pub own_settings: BTreeMap<String, String>,
     /// The image that it is from, where that is in the cache.
     pub image: Option<ImageRecord>,
-}
-
-/// A workload as it runs at a point.
-pub fn workload(choice: &WorkloadChoice, point: &Point) -> Result<Arc<dyn Workload>, OptionError> {
-    let work = choice.kind.with(&choice.options_at(point))?;
-    let Some(ledger) = choice.ledger else { return Ok(work.into()) };
-    let beside = BesideLedger::new(ledger.kind.with(&BTreeMap::new())?, ledger.clients, work);
-    Ok(Arc::new(beside.map_err(|why| OptionError::new(choice.label.as_str(), why))?))
 }
 
 /// The plan as it is stored, and what it is expected to take.
@@ -93,7 +85,7 @@ impl Plan {
             trials: order::trials(experiment),
         };
         record.plan_hash = plan_hash(&record);
-        Plan { estimate: Estimate::of(experiment, &record), record }
+        Plan { estimate: Estimate::of(experiment, &record, &order::pilots(experiment)), record }
     }
 
     /// The trials of each block, in order.
@@ -101,16 +93,12 @@ impl Plan {
         self.record.trials.chunk_by(|one, next| one.block == next.block)
     }
 
-    /// The plan as `dbduel plan` prints it.
-    pub fn text(&self) -> String {
-        text::render(self)
-    }
-
     /// The plan as `dbduel plan --json` prints it: the record, and under `expected` the estimates.
     pub fn json(&self) -> serde_json::Value {
         let mut plan = serde_json::to_value(&self.record).expect("a plan has no key that is not a text");
         plan["expected"] = self.estimate.json();
-        plan["expected"]["headroom_check_s"] = headroom::expected(self).unwrap_or_default().as_secs_f64().into();
+        plan["expected"]["headroom_check_s"] =
+            headroom::expected(&self.record, &self.estimate).unwrap_or_default().as_secs_f64().into();
         plan
     }
 }

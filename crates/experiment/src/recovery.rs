@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::keys::{RECOVERY_KEYS, names};
-use super::parse::Overrides;
 use super::section::{Reader, Section};
 use super::vocabulary::Known;
 use super::{Contender, Experiment, LedgerBeside, Method, Origin, RATE, Stop, WorkloadChoice, plan};
 use record::format::Point;
-use record::format::crash::CrashKind;
+
+pub use crate::experiment::{Crashes, Recovery};
 
 /// More crashes than any run has.
 const MOST_KILLS: u64 = 10_000;
@@ -19,36 +19,6 @@ const MOST_LEDGER_CLIENTS: u64 = 1_000;
 
 pub const CRASH_WORDS: &[(&str, Option<Crashes>)] =
     &[("kill", Some(Crashes::Kills)), ("os", Some(Crashes::OsCrashes)), ("both", Some(Crashes::Both))];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Crashes {
-    Kills,
-    OsCrashes,
-    /// One and the other in turn.
-    Both,
-}
-
-impl Crashes {
-    pub fn kinds(self) -> &'static [CrashKind] {
-        match self {
-            Crashes::Kills => &[CrashKind::Kill],
-            Crashes::OsCrashes => &[CrashKind::Os],
-            Crashes::Both => &[CrashKind::Kill, CrashKind::Os],
-        }
-    }
-}
-
-/// What `[recovery]` asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Recovery {
-    /// Of each contender, of each kind.
-    pub kills: u32,
-    pub crashes: Crashes,
-    /// How long the load behind a crash may take to come back to its rate.
-    pub full_rate_within: Duration,
-    /// Clients of the ledger beside those of a workload that keeps none.
-    pub ledger_clients: u32,
-}
 
 /// The table over its defaults.
 pub fn read_table<'a>(reader: &mut Reader<'a>, section: &Section<'a>, defaults: Option<Recovery>) -> Option<Recovery> {
@@ -65,12 +35,13 @@ pub fn read_table<'a>(reader: &mut Reader<'a>, section: &Section<'a>, defaults: 
     })
 }
 
-/// The table, and the method of an experiment that has it: a block for each crash, and nothing beside them.
+/// The table, and the method of an experiment that has it: a block for each crash unless there are to be so many, and
+/// nothing beside them.
 pub fn read_recovery<'a>(
     reader: &mut Reader<'a>,
     top: &Section<'a>,
     method: Method,
-    overrides: &Overrides,
+    blocks: Option<u32>,
     defaults: Recovery,
 ) -> (Option<Recovery>, Method) {
     let Some(section) = reader.table(top, "recovery") else { return (None, method) };
@@ -78,7 +49,7 @@ pub fn read_recovery<'a>(
     refuse_keys_without_use(reader, top);
     let crashes = recovery.kills * recovery.crashes.kinds().len() as u32;
     let method = Method {
-        blocks: overrides.blocks.unwrap_or(crashes),
+        blocks: blocks.unwrap_or(crashes),
         stop: Stop::Never,
         pilot: None,
         steady_state: false,
@@ -178,7 +149,9 @@ pub fn refuse<'a>(reader: &mut Reader<'a>, top: &Section<'a>, experiment: &Exper
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Overrides;
     use crate::parse::tests::{parse, parsed};
+    use record::format::crash::CrashKind;
 
     const FILE: &str = "workload = \"ledger\"\ncontender = [{ engine = \"sqlite\" }]\n";
 

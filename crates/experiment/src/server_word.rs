@@ -15,6 +15,9 @@ use engine::{Engine, Surroundings};
 const FORMS: &str =
     "an engine (mysql@8.0), image:mysql:8.4, dir:/opt/mysql, archive:FILE or the URL of a running server";
 
+/// A password never stands in a file that dbduel writes.
+pub const PASSWORD_LINE: &str = "# password_file = \"FILE\"        # else the password comes from DBDUEL_PASSWORD\n";
+
 /// The keys of a contender that say which server it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {

@@ -10,7 +10,6 @@ use driver::Isolation;
 use load::{ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, OwnData, OwnDataForm, WorkloadKind};
 use toml::de::DeValue;
 
-use super::defaults::WorkloadDefaults;
 use super::keys::{SWEEP_KEYS, WORKLOAD_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, real};
@@ -38,6 +37,14 @@ const MOST_RATE: u64 = 10_000_000;
 const EVENTS: [&str; 2] = ["events", "max_requests"];
 const MOST_EVENTS: u64 = 1_000_000_000_000;
 const MOST_POINTS: usize = 200;
+
+/// What `[workload]` means where it is silent.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkloadDefaults {
+    pub clients: u32,
+    pub arrivals: Interarrival,
+    pub data_seed: u64,
+}
 
 /// Whether every workload has the key; the rest are the workload's own options.
 fn is_common(key: &str) -> bool {

@@ -6,7 +6,7 @@
 pub use record::blocks::CONTRAST_BLOCKS as BLOCKS;
 use std::time::Duration;
 
-use super::Plan;
+use super::Estimate;
 use super::paired_probes::{PairedAt, pairs};
 use record::format::{ContrastKind, PlanRecord, PlannedTrial, Point, Purpose};
 
@@ -14,9 +14,9 @@ use record::format::{ContrastKind, PlanRecord, PlannedTrial, Point, Purpose};
 const STREAM: u64 = 1 << 20;
 
 /// At most, for one contrast; how many there will be is not known before the verdict.
-pub fn expected(plan: &Plan) -> Option<Duration> {
-    let is_due = plan.record.method.contrast && plan.record.contenders.len() > 1;
-    is_due.then(|| Duration::from_millis(plan.estimate.slot_ms_max) * 2 * BLOCKS as u32)
+pub fn expected(plan: &PlanRecord, estimate: &Estimate) -> Option<Duration> {
+    let is_due = plan.method.contrast && plan.contenders.len() > 1;
+    is_due.then(|| Duration::from_millis(estimate.slot_ms_max) * 2 * BLOCKS as u32)
 }
 
 /// Baseline and candidate of each block, in the order of a fair coin; `number` is the contrast's in its run.
@@ -66,9 +66,10 @@ mod tests {
     #[test]
     fn time_is_foreseen_where_contrasts_were_asked_for() {
         let mut experiment = experiment(&["a", "b"], &[1, 16], 8, 3);
-        assert_eq!(expected(&plan_of(&experiment)), None);
+        let plan = plan_of(&experiment);
+        assert_eq!(expected(&plan.record, &plan.estimate), None);
         experiment.method.contrast = true;
         let plan = plan_of(&experiment);
-        assert_eq!(expected(&plan).unwrap().as_millis() as u64, 8 * plan.estimate.slot_ms_max);
+        assert_eq!(expected(&plan.record, &plan.estimate).unwrap().as_millis() as u64, 8 * plan.estimate.slot_ms_max);
     }
 }

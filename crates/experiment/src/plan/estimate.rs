@@ -11,7 +11,7 @@ use driver::Dialect;
 use engine::version_numbers;
 use serde_json::json;
 
-use super::{first_for_operations, first_for_points, order};
+use super::{first_for_operations, first_for_points};
 use crate::{Contender, Experiment, Method, NoisyHost, Origin, Recovery, WorkloadChoice, quantity};
 use record::format::{PlanRecord, PlannedTrial, Point, Purpose};
 
@@ -68,10 +68,10 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    pub fn of(experiment: &Experiment, plan: &PlanRecord) -> Estimate {
+    pub fn of(experiment: &Experiment, plan: &PlanRecord, pilots: &[PlannedTrial]) -> Estimate {
         let trials = &plan.trials;
         let slots: Vec<u64> = trials.iter().map(|trial| slot_of(experiment, plan, trial)).collect();
-        let pilots_ms = order::pilots(experiment).iter().map(|pilot| pilot_ms(experiment, pilot)).sum();
+        let pilots_ms = pilots.iter().map(|pilot| pilot_ms(experiment, pilot)).sum();
         let ends = trials.iter().zip(&slots).scan(pilots_ms, |end_ms, (trial, slot)| {
             *end_ms += if plan.is_beside(trial.block, trial.order) { 0 } else { trial.gap_ms + slot };
             Some(*end_ms)

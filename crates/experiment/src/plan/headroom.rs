@@ -6,7 +6,7 @@
 pub use record::blocks::DOUBLING_BLOCKS as BLOCKS;
 use std::time::Duration;
 
-use super::Plan;
+use super::Estimate;
 use super::paired_probes::{PairedAt, pairs};
 use record::format::{PlanRecord, PlannedTrial, Point, Purpose, step};
 
@@ -15,12 +15,10 @@ const STREAM: u64 = 8;
 
 /// The time that doubling adds to a plan; none where nothing is doubled: an embedded engine runs on the
 /// generator's own threads, and a pass has one client.
-pub fn expected(plan: &Plan) -> Option<Duration> {
-    let record = &plan.record;
-    let timed = record.workloads.iter().filter(|workload| !workload.one_pass).count();
-    let trials =
-        if plan.estimate.behind_a_connection && record.method.takes(step::DOUBLING) { timed * 2 * BLOCKS } else { 0 };
-    (trials > 0).then(|| Duration::from_millis(plan.estimate.slot_ms_max) * trials as u32)
+pub fn expected(plan: &PlanRecord, estimate: &Estimate) -> Option<Duration> {
+    let timed = plan.workloads.iter().filter(|workload| !workload.one_pass).count();
+    let trials = if estimate.behind_a_connection && plan.method.takes(step::DOUBLING) { timed * 2 * BLOCKS } else { 0 };
+    (trials > 0).then(|| Duration::from_millis(estimate.slot_ms_max) * trials as u32)
 }
 
 /// Pairs in the order of fair coins: one trial with the generator's threads as everywhere, one with twice as many.
@@ -49,7 +47,10 @@ mod tests {
         experiment.method.doubling = true;
         let plan = plan_of(&experiment);
         let seconds = plan.json()["expected"]["headroom_check_s"].as_f64().unwrap();
-        assert!(seconds > 0.0 && expected(&plan) == Some(Duration::from_secs_f64(seconds)), "{seconds}");
+        assert!(
+            seconds > 0.0 && expected(&plan.record, &plan.estimate) == Some(Duration::from_secs_f64(seconds)),
+            "{seconds}"
+        );
     }
 
     #[test]
@@ -70,12 +71,14 @@ mod tests {
     #[test]
     fn doubling_takes_its_time_where_it_is_due() {
         let mut experiment = experiment(&["a", "b"], &[1, 16], 8, 3);
-        assert_eq!(expected(&plan_of(&experiment)), None, "the step is left out");
+        let plan = plan_of(&experiment);
+        assert_eq!(expected(&plan.record, &plan.estimate), None, "the step is left out");
         experiment.method.doubling = true;
         let plan = plan_of(&experiment);
-        let trials = (expected(&plan).unwrap().as_millis() as u64) / plan.estimate.slot_ms_max;
+        let trials = (expected(&plan.record, &plan.estimate).unwrap().as_millis() as u64) / plan.estimate.slot_ms_max;
         assert_eq!(trials, 2 * 8, "two workloads, four blocks of two");
         experiment.contenders.iter_mut().for_each(|one| one.kind = known().engine("sqlite").unwrap());
-        assert_eq!(expected(&plan_of(&experiment)), None);
+        let plan = plan_of(&experiment);
+        assert_eq!(expected(&plan.record, &plan.estimate), None);
     }
 }

@@ -2,16 +2,51 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::path::Path;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::{POINTS, Plan, operations_are};
 use crate::quantity::{bytes_text, duration_text, percent_text};
+use crate::{Cluster, Experiment, Launcher, shell_word};
 use record::format::ladder::ChangeRecord;
 use record::format::{ContenderRecord, PlanRecord, PlannedTrial, Point, WorkloadRecord};
 
+impl Plan {
+    /// The plan as `dbduel plan` prints it.
+    pub fn text(&self) -> String {
+        render(self)
+    }
+}
+
+impl Experiment {
+    /// `16 clients = 4+4+4+4 on 4 workers`, for each number of clients of the plan, and how the workers are started.
+    pub fn worker_lines(&self, binary: &Path, inside_a_step: bool) -> Vec<String> {
+        let Some(cluster) = &self.cluster else { return Vec::new() };
+        let points: Vec<Point> = self.points();
+        let numbers = self.workloads.iter().flat_map(|one| points.iter().map(|point| one.all_clients_at(point)));
+        let numbers: BTreeSet<u32> = numbers.collect();
+        let workers = match cluster.workers() {
+            1 => "1 worker".to_owned(),
+            workers => format!("{workers} workers"),
+        };
+        let line = |clients: &u32| format!("{clients} clients = {} on {workers}", cluster.division(*clients));
+        let starts = match cluster.launcher {
+            Launcher::Ssh => 0..cluster.workers(),
+            _ => 0..1,
+        };
+        let command = |cluster: &Cluster, worker: u32| {
+            let words = cluster.command(worker, &self.name, binary, inside_a_step);
+            words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+        };
+        let started = starts.map(|worker| format!("started by: {}", command(cluster, worker)));
+        let observed = cluster.observer().map(|observer| format!("observed by: {}", command(&observer, 0)));
+        numbers.iter().map(line).chain(started).chain(observed).collect()
+    }
+}
+
 /// The whole plan; ends with a line break.
-pub fn render(plan: &Plan) -> String {
+fn render(plan: &Plan) -> String {
     let record = &plan.record;
     let mut text = format!("plan: {}\nhash: {}\nseed: {}\n", record.name, record.plan_hash, record.seed);
     if let Some(question) = &record.question {
@@ -211,10 +246,10 @@ fn expected_text(plan: &Plan) -> String {
     let mut text = format!("  time: {at_most}{} for all {} trials", duration_text(estimate.run), record.trials.len());
     let (checks, load) = (duration_text(estimate.checks), duration_text(estimate.first_load));
     let _ = writeln!(text, ", {checks} of checks before them, and {load} to load the data once");
-    if let Some(time) = super::headroom::expected(plan) {
+    if let Some(time) = super::headroom::expected(record, &plan.estimate) {
         let _ = writeln!(text, "  after the last block: {} for the generator headroom check", duration_text(time));
     }
-    if let Some(time) = super::cause_test::expected(plan) {
+    if let Some(time) = super::cause_test::expected(record, &plan.estimate) {
         let _ = writeln!(text, "  after the verdict: {} for each cause that is tested", duration_text(time));
     }
     if !estimate.pilots.is_zero() {
