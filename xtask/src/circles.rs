@@ -21,7 +21,6 @@ const STILL_WITH_CIRCLES: &[&str] = &[
     "crates/driver",
     "crates/engine",
     "crates/report",
-    "crates/trial",
     "crates/workloads",
 ];
 

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result};
 use load::{Failure, Tally};
 
-use super::{RunningServer, Trial};
+use super::environment::RunningServer;
+use super::trial::Trial;
 
 /// A process that is killed closes its connections before it has ended.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
@@ -48,7 +49,7 @@ fn verdict(trial: &Trial, ran: &Tally) -> Result<Option<String>> {
     if trial.interrupted.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    let server = trial.environment.start(trial)?;
+    let server = trial.start()?;
     let verdict = witness.after_crash(&mut server.session()?, ran).context("cannot look at the tables")?;
     server.stop()?;
     Ok(Some(verdict))

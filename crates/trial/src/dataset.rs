@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use driver::Admin;
+use driver::{Admin, Target};
 use load::{LOADER_VERSION, Loader, OwnData, OwnDataForm, Table, Workload};
 
 use engine::request::Transport;
@@ -109,11 +109,7 @@ impl Dataset<'_> {
     fn load_tables(&self, server: &Server, loaded: &mut dyn FnMut(u64, u64)) -> Result<()> {
         server.create_database()?;
         let rows = self.workload.tables(server.dialect()).iter().map(|table| table.rows).sum();
-        let loader = Loader {
-            target: &super::environment::target(server),
-            sessions: LOAD_SESSIONS,
-            interrupted: self.interrupted,
-        };
+        let loader = Loader { target: &target(server), sessions: LOAD_SESSIONS, interrupted: self.interrupted };
         loader.load(self.workload.as_ref(), self.seed, &mut |so_far| loaded(so_far, rows))?;
         Ok(())
     }
@@ -151,4 +147,9 @@ pub fn remove(data: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Where the load connects to a server of dbduel's own.
+pub(super) fn target(server: &Server) -> Target {
+    Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
 }

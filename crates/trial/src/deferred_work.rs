@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use super::Interrupted;
+use super::host::Interrupted;
 use crate::observe::{CHECKPOINT_CYCLE, Readings, at_begin};
 use engine::counters::{DeferredState, DeferredWork, Paid};
 use engine::{Hastened, Monitor};

@@ -18,9 +18,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use load::{Audit, Ledger, Live, Load, LoadOptions, Witnessed, monotonic_ns};
 
-use super::{
-    Finished, Interrupted, RunningServer, Steps, Trial, clients_target, failed, load_options, make_ready, record,
-};
+use super::environment::RunningServer;
+use super::host::Interrupted;
+use super::run::{Finished, Steps, clients_target, failed, load_options, make_ready, record};
+use super::trial::Trial;
 use crasher::Crashed;
 use engine::{Integrity, Server, Volume};
 use record::format::crash::{
@@ -78,7 +79,7 @@ fn go_through(
     let keeps = trial.workload.keeps_ledger().context("the workload keeps no ledger")?;
     let volume = steps.take("restore", || {
         let volume = trial.environment.volume()?;
-        trial.environment.lay_out(trial)?;
+        trial.lay_out()?;
         volume.as_ref().map_or(Ok(()), Volume::sync)?;
         Ok(volume)
     })?;
@@ -116,7 +117,7 @@ struct Restart {
 }
 
 fn started(trial: &Trial) -> Result<Box<Server>> {
-    match trial.environment.start(trial)? {
+    match trial.start()? {
         RunningServer::Managed(server) => Ok(server),
         RunningServer::UserServer(_) => bail!("a server that dbduel does not manage is not made to crash"),
     }

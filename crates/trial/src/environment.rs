@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use driver::{Admin, Dialect, Target};
 
-use super::{Trial, dataset, target_tables};
+use super::dataset;
 use crate::observe::Subject;
 use engine::{
-    self, Effective, Engine, Installation, Monitor, Observe, Purpose, Server, Snapshot, StartOptions, UserServer,
-    Volume, WorkFolder, apply_page_cache, resident_fraction, weaker_class,
+    self, Effective, Engine, Installation, Monitor, Observe, Server, Snapshot, UserServer, Volume, WorkFolder,
+    weaker_class,
 };
 use record::format::BuildRecord;
 
@@ -50,7 +50,8 @@ pub enum DataFolder {
 }
 
 impl DataFolder {
-    const ALL: [DataFolder; 4] = [DataFolder::Usual, DataFolder::OtherPath, DataFolder::Beside, DataFolder::OnVolume];
+    pub(super) const ALL: [DataFolder; 4] =
+        [DataFolder::Usual, DataFolder::OtherPath, DataFolder::Beside, DataFolder::OnVolume];
 
     fn name(self) -> &'static str {
         match self {
@@ -61,7 +62,7 @@ impl DataFolder {
         }
     }
 
-    fn path(self, work: &WorkFolder) -> PathBuf {
+    pub(super) fn path(self, work: &WorkFolder) -> PathBuf {
         let folder =
             if self == DataFolder::OnVolume { Volume::mount_point(work.path()) } else { work.path().to_owned() };
         folder.join(self.name())
@@ -90,25 +91,6 @@ impl<'a> Environment<'a> {
         }
     }
 
-    /// Fresh data. Of a data directory, as much is in the page cache as the policy asks for, and the
-    /// share that is comes back.
-    pub(super) fn restore(&self, trial: &Trial) -> Result<Option<f64>> {
-        match self {
-            Environment::Managed { snapshot, work, data_folder, .. } => {
-                let data = restored_data(trial, snapshot, work, *data_folder)?;
-                apply_page_cache(trial.conditions.page_cache, &data)?;
-                resident_fraction(&data).map(Some)
-            }
-            Environment::UserServer(user_server) => {
-                freshen(user_server, trial)?;
-                if trial.workload.spec().writes {
-                    target_tables::spend(user_server, trial.workload.as_ref(), trial.data_seed)?;
-                }
-                Ok(None)
-            }
-        }
-    }
-
     /// The file system of data that lie on one of their own, empty.
     pub(super) fn volume(&self) -> Result<Option<Volume>> {
         let Environment::Managed { work, snapshot, data_folder: DataFolder::OnVolume, .. } = self else {
@@ -116,56 +98,6 @@ impl<'a> Environment<'a> {
         };
         Volume::make(work.path(), VOLUME_BYTES_MIN.max(VOLUME_GROWTH * snapshot.bytes)).map(Some)
     }
-
-    /// As [`Environment::restore`], where nothing is measured.
-    pub(super) fn lay_out(&self, trial: &Trial) -> Result<()> {
-        match self {
-            Environment::Managed { snapshot, work, data_folder, .. } => {
-                restored_data(trial, snapshot, work, *data_folder).map(drop)
-            }
-            Environment::UserServer(user_server) => freshen(user_server, trial),
-        }
-    }
-
-    pub(super) fn start(&self, trial: &Trial) -> Result<RunningServer<'a>> {
-        let (installation, settings, work, data, memory_bytes) = match self {
-            Environment::Managed { installation, settings, work, data_folder, memory_bytes, .. } => {
-                (installation, settings, work, data_folder.path(work), memory_bytes)
-            }
-            Environment::UserServer(user_server) => return Ok(RunningServer::UserServer(user_server)),
-        };
-        let options = StartOptions {
-            settings,
-            max_clients: trial.sessions.clients_max,
-            data: &data,
-            log: &trial.folder.join("server.log"),
-            transport: trial.sessions.transport,
-            nuisance_seed: trial.planned.input_seed ^ u64::from(trial.planned.trial),
-            purpose: Purpose::Measure,
-            cores: &trial.client_cpus.server_cpus,
-            memory_bytes: *memory_bytes,
-        };
-        Ok(RunningServer::Managed(Box::new(Server::start(installation, &options, work)?)))
-    }
-}
-
-/// Where the load connects to a server of dbduel's own.
-pub(super) fn target(server: &Server) -> Target {
-    Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
-}
-
-/// A copy of the snapshot, and no other data directory beside it but the one of a duet's other side.
-fn restored_data(trial: &Trial, snapshot: &Snapshot, work: &WorkFolder, folder: DataFolder) -> Result<PathBuf> {
-    for other in DataFolder::ALL.into_iter().filter(|other| *other == folder || trial.meeting.is_none()) {
-        dataset::remove(&other.path(work))?;
-    }
-    let data = folder.path(work);
-    snapshot.restore_by(trial.conditions.work_copy, &data)?;
-    Ok(data)
-}
-
-fn freshen(user_server: &UserServer, trial: &Trial) -> Result<()> {
-    target_tables::freshen(user_server, trial.workload.as_ref(), trial.data_seed, trial.interrupted, &mut |_, _| ())
 }
 
 impl RunningServer<'_> {
@@ -184,9 +116,7 @@ impl RunningServer<'_> {
     /// Where the load connects.
     pub fn target(&self) -> Target {
         match self {
-            RunningServer::Managed(server) => {
-                Target { dialect: server.dialect(), endpoint: server.endpoint().clone(), login: server.login().clone() }
-            }
+            RunningServer::Managed(server) => dataset::target(server),
             RunningServer::UserServer(user_server) => user_server.target(),
         }
     }

@@ -4,22 +4,8 @@
 
 use std::time::Duration;
 
-use driver::Target;
-use load::{Failure, Live, Load, LoadOptions, Measured, Tally};
+use load::{Failure, Live, Load, Measured, Tally};
 use record::format::WorkerRecord;
-
-use super::Trial;
-
-/// Makes the loads of trials, one after the other.
-pub trait Generator: Sync {
-    /// Returns when all clients are connected and wait for their start.
-    fn prepare<'t>(
-        &'t self,
-        trial: &'t Trial<'t>,
-        target: &Target,
-        options: LoadOptions,
-    ) -> Result<Box<dyn Generated + 't>, Failure>;
-}
 
 /// The load of one trial, whose clients are connected.
 pub trait Generated {
@@ -57,20 +43,6 @@ pub struct OfWorkers {
     pub metrics: Vec<(String, f64)>,
     /// By flag.
     pub remarks: Vec<(String, String)>,
-}
-
-/// This process makes the load.
-pub struct ThisProcess;
-
-impl Generator for ThisProcess {
-    fn prepare<'t>(
-        &'t self,
-        trial: &'t Trial<'t>,
-        target: &Target,
-        options: LoadOptions,
-    ) -> Result<Box<dyn Generated + 't>, Failure> {
-        Ok(Box::new(Load::prepare(trial.workload, target, options, trial.interrupted)?))
-    }
 }
 
 impl Generated for Load<'_> {

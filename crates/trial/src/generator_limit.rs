@@ -4,7 +4,8 @@
 
 use load::Tally;
 
-use super::{Trial, network_path, null_server};
+use super::trial::Trial;
+use super::{network_path, null_server};
 use crate::observe::Readings;
 
 /// The flag of a trial whose limit was the generator.

@@ -13,12 +13,55 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use procfs::Current;
 
-use crate::{ClientCpus, Interrupted, observe};
+use crate::observe;
 use engine::storage_of;
 use record::format::HostRecord;
 
 /// With fewer CPUs than this, client and server share them all.
 const CPUS_TO_SHARE_OUT: usize = 4;
+
+/// Somebody asked dbduel to stop; the trial counts as not begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("interrupted")]
+pub struct Interrupted;
+
+/// Where the load generator sits on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCpus {
+    pub workers: u32,
+    /// Empty where client and server share all CPUs.
+    pub cpus: Vec<usize>,
+    /// The server's CPUs; empty where it may run on all.
+    pub server_cpus: Vec<usize>,
+    /// How many CPUs the engine may run on, its own or the generator's.
+    pub engine_cores: usize,
+}
+
+impl ClientCpus {
+    /// A worker for each CPU of its own, and one where it shares all `cpus` of this process.
+    pub fn new(client: &[usize], server: &[usize], cpus: usize) -> ClientCpus {
+        ClientCpus {
+            workers: client.len().max(1) as u32,
+            cpus: client.to_vec(),
+            server_cpus: server.to_vec(),
+            engine_cores: if server.is_empty() { cpus } else { server.len() },
+        }
+    }
+
+    /// CPUs that no server shares with it.
+    pub fn own_cores(&self) -> usize {
+        self.cpus.iter().filter(|cpu| !self.server_cpus.contains(cpu)).count()
+    }
+
+    /// Twice the threads, and twice the cores where the clients have cores of their own. The cores that are added
+    /// are the server's: one that waits for its generator leaves them idle, and one that does not can only
+    /// lose by sharing them, so that a rise still means that the generator was the limit.
+    pub fn doubled(&self) -> ClientCpus {
+        let lent = self.server_cpus.iter().rev().take(self.cpus.len());
+        let cpus = self.cpus.iter().chain(lent).copied().collect();
+        ClientCpus { workers: self.workers * 2, cpus, ..self.clone() }
+    }
+}
 
 /// Describes the host as the report will show it; what cannot be seen is marked so.
 pub fn describe(work: &Path) -> HostRecord {
@@ -284,5 +327,14 @@ mod tests {
         assert!(ended.is_err_and(|error| error.is::<Interrupted>()));
         let printed = printed.into_inner();
         assert!(printed.len() < 500 && printed.contains("[2Jxx") && !printed.contains(char::is_control), "{printed}");
+    }
+
+    #[test]
+    fn doubled_client_cpus_take_their_cores_from_the_server() {
+        let own = ClientCpus::new(&[3], &[0, 1, 2], 4);
+        assert_eq!((own.workers, own.engine_cores), (1, 3));
+        assert_eq!(own.doubled(), ClientCpus { workers: 2, cpus: vec![3, 2], ..own });
+        let shared = ClientCpus::new(&[], &[], 2);
+        assert_eq!(shared.doubled(), ClientCpus { workers: 2, ..shared });
     }
 }

@@ -2,12 +2,17 @@
 
 use std::time::Duration;
 
-use load::Tally;
-
-use super::metrics::shown_quantiles;
+use load::{Histogram, Tally};
 
 /// So long is a window of response times.
 pub const WINDOW: Duration = Duration::from_secs(5);
+
+const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
+
+/// Those that have enough latencies above them.
+pub fn shown_quantiles(histogram: &Histogram) -> impl Iterator<Item = (&'static str, f64)> {
+    QUANTILES.into_iter().filter(|(_, quantile)| histogram.tells(*quantile))
+}
 
 /// What lies outside of the histogram's bounds: a metric of every trial, and a flag where it is not nothing.
 pub const OUT_OF_RANGE: &str = "latency_out_of_range";

@@ -14,7 +14,6 @@ use crate::observe::Readings;
 
 /// With fewer, one second more or less would be a tenth of the interval.
 const STALL_SECONDS_MIN: usize = 10;
-const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// What the server's processes did, reported for each committed transaction (method, section 5).
 const PER_TRANSACTION: &[(&str, &str)] = &[
@@ -209,16 +208,11 @@ fn of_kind(name: &str, kind: &KindTally) -> Vec<(String, f64)> {
     metrics
 }
 
-/// Those that have enough latencies above them.
-pub fn shown_quantiles(histogram: &Histogram) -> impl Iterator<Item = (&'static str, f64)> {
-    QUANTILES.into_iter().filter(|(_, quantile)| histogram.tells(*quantile))
-}
-
 fn latencies(prefix: &str, histogram: &Histogram) -> Vec<(String, f64)> {
     if histogram.count() == 0 {
         return Vec::new();
     }
-    shown_quantiles(histogram)
+    latency::shown_quantiles(histogram)
         .map(|(name, quantile)| (format!("{prefix}_{name}"), histogram.quantile_ms(quantile)))
         .chain([(format!("{prefix}_avg"), histogram.mean_ms()), (format!("{prefix}_max"), histogram.max_ms())])
         .collect()

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use driver::{Dialect, Login, NullServer, Target};
 use load::{Load, LoadOptions, Tally, Workload};
 
-use super::ClientCpus;
+use super::host::ClientCpus;
 use record::format::CheckRecord;
 
 const WARM_UP: Duration = Duration::from_millis(200);

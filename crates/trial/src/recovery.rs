@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use load::{Load, LoadOptions};
 
-use super::{
-    Finished, Interrupted, RunningServer, Steps, Trial, clients_target, failed, load_options, make_ready, record,
-};
+use super::environment::RunningServer;
+use super::host::Interrupted;
+use super::run::{Finished, Steps, clients_target, failed, load_options, make_ready, record};
+use super::trial::Trial;
 use engine::Server;
 use record::format::{Status, TrialRecord, crash};
 
@@ -43,14 +44,13 @@ pub fn recover(trial: &Trial, load_for: Duration) -> Result<Finished, Interrupte
 
 /// What the kill has shown, in seconds.
 fn killed(trial: &Trial, load_for: Duration, steps: &mut Steps) -> Result<BTreeMap<String, f64>> {
-    steps.take("restore", || trial.environment.lay_out(trial))?;
-    let RunningServer::Managed(server) = steps.take("start", || trial.environment.start(trial))? else {
+    steps.take("restore", || trial.lay_out())?;
+    let RunningServer::Managed(server) = steps.take("start", || trial.start())? else {
         bail!("a server that dbduel does not manage is not killed");
     };
     steps.take("load", || kill_under_load(trial, server, load_for))?;
     let begun = Instant::now();
-    let server =
-        steps.take("restart", || trial.environment.start(trial).context("the server did not come back from a kill"))?;
+    let server = steps.take("restart", || trial.start().context("the server did not come back from a kill"))?;
     steps.take("first_commit", || first_commit(trial, &server))?;
     let t_rw_s = begun.elapsed().as_secs_f64();
     let RunningServer::Managed(server) = server else { unreachable!("it was one of ours a moment ago") };
