@@ -16,7 +16,6 @@ const STILL_WITH_CIRCLES: &[&str] = &[
     "conformance",
     "crates/analysis",
     "crates/bench",
-    "crates/campaign",
     "crates/dbduel",
     "crates/driver",
     "crates/engine",

@@ -10,7 +10,7 @@ use anyhow::{Result, anyhow};
 use load::Live;
 
 use super::schedule::Keep;
-use crate::ActiveRun;
+use crate::active_run::ActiveRun;
 use crate::progress::Progress;
 use crate::setup::Setup;
 use record::format::{PlannedTrial, Purpose};

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
-use self::sides::Sides;
+use self::sides::{Sides, listed};
 use experiment::{CORES, CpuList, Experiment};
 use record::format::{ClientRecord, PlannedTrial, Point};
 use trial::{ClientCpus, host};
@@ -151,13 +151,6 @@ fn present(list: &CpuList, whose: &str, cpus: &[usize]) -> Result<Vec<usize>> {
 
 fn without(cpus: &[usize], taken: &[usize]) -> Vec<usize> {
     cpus.iter().copied().filter(|cpu| !taken.contains(cpu)).collect()
-}
-
-fn listed(cpus: &[usize]) -> String {
-    match cpus {
-        [] => "nothing".to_owned(),
-        _ => cpus.iter().copied().collect::<CpuList>().to_string(),
-    }
 }
 
 fn count(cpus: usize) -> String {

@@ -4,30 +4,26 @@
 //! progress and records are the same for all and stand here. What must stay true: a record is on the disk before
 //! the next trial starts, and what is left follows from the stored trials alone.
 
-mod cause_test;
-mod headroom;
+pub mod cause_test;
+pub mod headroom;
 pub mod pilot;
-mod profile;
-mod recovery;
+pub mod profile;
+pub mod recovery;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Result;
 
+use crate::active_run::ActiveRun;
 use crate::budget::{Clock, longest};
 use crate::progress::Progress;
 use crate::setup::Setup;
-use crate::{ActiveRun, executor, warmup_s};
-pub use cause_test::CauseTests;
-pub use headroom::Headroom;
-pub use pilot::Pilots;
-pub use profile::Profiles;
+use crate::{executor, warmup_s};
 use record::blocks::next_probe_number;
 use record::format::{
     DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, RunRecord, Status, TrialRecord, point_text,
 };
-pub use recovery::Recoveries;
 use trial::observe::Observers;
 use trial::{Finished, Interrupted, Trial, run_trial};
 

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, Result, anyhow, bail};
 use jiff::Timestamp;
 
+use super::active_run::ActiveRun;
 use super::budget::{Clock, spent_earlier};
 use super::executor::Executor;
-use super::{ActiveRun, refuse_noise, rehearse, run_record};
+use super::run::{refuse_noise, rehearse, run_record};
 use crate::setup::Setup;
-use crate::{Error as CampaignError, Progress, Screen};
+use crate::{Progress, Screen};
 use analysis::race::{
     DATA_DIRECTORY_BYTES, INCUMBENT_FAILURES_MAX, Standing, at_its_beginning, follow, incumbent_fails,
 };
 use engine::Cache;
 use engine::interruption::ending_servers;
-use experiment::{Experiment, shell_path};
-use record::RunDir;
+use experiment::Experiment;
 
 use record::format::tuning::{OutRecord, SearchRecord};
 use record::format::{MetricRecord, PlannedTrial, RunRecord, TrialRecord};
@@ -60,18 +60,6 @@ pub fn race(
 /// Writes down what a search, or its duel, is part of before anything is tried, so that it is known from then on.
 pub fn begin_record(active_run: &ActiveRun) -> Result<()> {
     active_run.run_dir.write_run(&run_record(active_run, &Cache::open()?)?)
-}
-
-/// The duel of a search is a run; the search itself is `dbduel tune`'s to go on with.
-pub fn refuse_to_go_on(run_dir: &RunDir, search: Option<&SearchRecord>) -> Result<(), CampaignError> {
-    if search.is_none_or(|search| search.run.is_some()) {
-        return Ok(());
-    }
-    Err(CampaignError::mistake(anyhow!(
-        "{} is a search of `dbduel tune`\n  next: go on with `dbduel tune --resume {}`",
-        run_dir.name(),
-        shell_path(run_dir.path())
-    )))
 }
 
 struct Racing<'a> {

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
+use super::active_run::ActiveRun;
 use super::budget::Budget;
-use super::{ActiveRun, repeats, warm_up};
+use super::{repeats, warm_up};
 use crate::progress::Progress;
 use analysis::{EndReason, conclude, given_up, should_stop};
 use experiment::plan;

@@ -10,13 +10,12 @@ use std::time::Duration;
 use anyhow::{Context, Error, Result, anyhow};
 use cluster::Coordinator;
 use driver::Dialect;
-use load::{Checksum, NamedStatement, Workload};
+use load::{Checksum, NamedStatement, TriedTransaction, Workload};
 
 use super::disk_space::{DiskSpace, Shortage, free_bytes};
 use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
-use super::try_out::Tried;
 use engine::{
     Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, version_numbers, weaker_class,
 };
@@ -82,6 +81,12 @@ fn fillings(experiment: &Experiment) -> Result<Vec<Filling<'_>>> {
         }
     }
     Ok(fillings)
+}
+
+/// The transactions of one workload, as one contender answered them.
+pub struct Tried {
+    pub workload: String,
+    pub transactions: Vec<TriedTransaction>,
 }
 
 /// One contender, ready to be measured.

@@ -9,18 +9,11 @@ use anyhow::{Result, anyhow};
 use engine::Cache;
 use experiment::plan::{self, Plan};
 use experiment::{Error, Experiment};
-use load::TriedTransaction;
 use trial::host;
 
-use super::placement;
+use super::active_run::placement;
 use super::progress::{Progress, Screen};
-use super::setup::Setup;
-
-/// The transactions of one workload, as one contender answered them.
-pub struct Tried {
-    pub workload: String,
-    pub transactions: Vec<TriedTransaction>,
-}
+use super::setup::{Setup, Tried};
 
 /// What each contender answered, by name; or why it could not be asked.
 pub type TriedContenders = Vec<(String, Result<Vec<Tried>>)>;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
 
-use super::listed;
+use experiment::CpuList;
 use record::format::{PlannedTrial, SideRecord};
 use trial::{ClientCpus, host};
 
@@ -103,6 +103,13 @@ impl Half {
 pub fn core_of(cpu: usize) -> Option<String> {
     let siblings = std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"));
     Some(siblings.ok()?.trim().to_owned())
+}
+
+pub fn listed(cpus: &[usize]) -> String {
+    match cpus {
+        [] => "nothing".to_owned(),
+        _ => cpus.iter().copied().collect::<CpuList>().to_string(),
+    }
 }
 
 #[cfg(test)]
