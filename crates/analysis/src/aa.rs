@@ -7,8 +7,10 @@ use std::collections::BTreeMap;
 
 use record::format::{AaRecord, HostRecord, PlanRecord, Point, RunRecord, Series, TrialRecord, WorkloadRecord};
 
+use super::comparison::{Comparison, Verdict};
+use super::conclusions::Conclusions;
 pub use super::variation::EFFECTS;
-use super::{Comparison, Conclusions, OrderEffect, Variation, Verdict, spread};
+use super::variation::{OrderEffect, Variation, spread};
 
 /// The number of last verdicts that count, and the number of false differences among them that is too many: by
 /// chance that happens to 1.6 % of sound hosts (method, section 2).

@@ -3,24 +3,20 @@
 //! A point and a whole sweep go through the same code: the log ratio of a block is the mean over
 //! the points asked for, and a block counts only when every one of them has its pair.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::{Basis, Judge, Judgement, Pair};
 
-use record::format::{PlanRecord, Point, RuleName, Status, TrialRecord};
+use record::format::{Point, RuleName, Status, TrialRecord};
 use record::rule::point_rule;
 
-use super::index::Index;
+use super::deferred::ADJUSTED;
+use super::named::named;
+use super::scope::Scope;
 use super::steady_state::{drifts, growths};
-use super::{
-    ADJUSTED, Caveat, Comparison, Conditions, Difference, FlagImbalance, Unflagged, Verdict, duet, headroom, operations,
-};
+use super::values::{SHORT, is_bound, is_by_result, is_noisy, is_outage, is_quantile, log_ratio, value};
+use super::{duet, headroom, json};
 use record::format::operations::SECONDS;
-pub use record::metric::HOST_FLAGS;
-
-/// The interval holds fewer than two cycles of flushing or checkpoints.
-pub const SHORT: &str = "short";
-
-/// The load generator was the limit.
-pub const GENERATOR_BOUND: &str = "generator-bound";
 
 /// More failed pairs than this and there is no verdict.
 const FAILED_SHARE_MAX: f64 = 0.1;
@@ -34,25 +30,151 @@ pub const QUICK_BELOW_S: f64 = 30.0;
 /// Blocks without a flag that a second opinion needs.
 const UNFLAGGED_BLOCKS_MIN: usize = stats::FIRST_LOOK;
 
-/// Rates of committed work, those adjusted for deferred work too, and the seconds that they count by.
-const RATES: [(&str, f64); 3] = [("tps", 1.0), ("nopm", 60.0), ("tpm", 60.0)];
-
 /// Below it flags of the host do not fall on both sides alike.
 const FLAG_IMBALANCE_P: f64 = 0.05;
 
-const HALF_A_TRANSACTION: f64 = 0.5;
+/// A paired estimate with its interval.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Comparison {
+    pub workload: String,
+    pub baseline: String,
+    pub candidate: String,
+    /// Absent for the whole sweep.
+    pub point: Option<Point>,
+    pub metric: String,
+    /// Geometric means over the points and the trials that are ok.
+    pub baseline_value: Option<f64>,
+    pub candidate_value: Option<f64>,
+    /// Above 1 the candidate is better; absent with no pair at all.
+    pub ratio: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    #[serde(rename = "interval", serialize_with = "json::basis")]
+    #[schemars(with = "json::IntervalKind")]
+    pub basis: Basis,
+    /// t interval corrected for nothing.
+    #[serde(flatten, serialize_with = "json::unadjusted")]
+    #[schemars(with = "json::Unadjusted")]
+    pub unadjusted: Option<(f64, f64)>,
+    /// Of all intervals of one kind together: the points of a sweep share it.
+    pub confidence: f64,
+    pub verdict: Verdict,
+    pub caveats: Vec<Caveat>,
+    /// Points at which both have values; the values are means over these.
+    pub points: usize,
+    /// Complete pairs (of the whole sweep: complete blocks).
+    pub blocks: usize,
+    pub blocks_planned: usize,
+    /// Smallest difference this run would have noticed, as a fraction.
+    #[serde(flatten, serialize_with = "json::detectable")]
+    #[schemars(with = "json::Detectable")]
+    pub mde: Option<f64>,
+    /// Standard deviation of the log ratio between blocks.
+    #[serde(rename = "sd_log_ratio")]
+    pub sd: Option<f64>,
+    /// The ratio by the mean of logarithms, beside the rank estimate.
+    pub mean_ratio: Option<f64>,
+    pub sign_flip_p: Option<f64>,
+    /// Ratio in each block, by block number.
+    #[serde(skip)]
+    pub pairs: Vec<(u32, f64)>,
+    /// Blocks in which a trial that is ok could not give the value: too few requests for a quantile. They count as
+    /// the worst for the side that lacks it.
+    pub incomplete: usize,
+    /// Too many of these: there is neither ratio nor value, and no report has a row for it.
+    #[serde(skip)]
+    pub is_withheld: bool,
+    /// The same without the blocks in which the host disturbed a trial, where there are any.
+    pub unflagged: Option<Unflagged>,
+}
 
-/// Who is compared, and under which circumstances.
-pub struct Scope<'a> {
-    pub plan: &'a PlanRecord,
-    pub records: &'a Index<'a>,
-    pub circumstances: &'a Conditions,
-    pub workload: &'a str,
-    pub candidate: &'a str,
-    /// A ratio that takes the place of 1: `faster` means proven above it, `slower` proven below it.
-    pub limit: Option<f64>,
-    /// So many pairs of contenders share the error.
-    pub share: usize,
+impl Comparison {
+    pub fn log_interval(&self) -> Option<stats::Interval> {
+        Some(stats::Interval { low: self.low?.ln(), high: self.high?.ln() })
+    }
+}
+
+/// A second opinion from the blocks that nothing disturbed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Unflagged {
+    pub blocks: usize,
+    pub ratio: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    /// Absent with fewer than eight such blocks.
+    pub verdict: Option<Verdict>,
+}
+
+impl Unflagged {
+    fn contradicts(&self, verdict: Verdict) -> bool {
+        self.verdict.is_some_and(|second| second != verdict)
+    }
+}
+
+named! {
+    pub enum Verdict {
+        Faster = "faster",
+        Slower = "slower",
+        NoDifferenceShown = "no difference shown",
+        Inconclusive = "inconclusive",
+        /// Of a whole sweep only: faster at one point, slower at another.
+        Mixed = "mixed",
+    }
+}
+
+named! {
+    /// What weakens a verdict. Printed behind it, in this order.
+    pub enum Caveat {
+        Quick = "quick",
+        T = "t",
+        /// Both ran at the same time: the ratio is relative, under co-run.
+        Duet = "duet",
+        NoisyHost = "noisy host",
+        SharedCores = "shared cores",
+        DurabilityDiffers = "durability differs",
+        GeneratorBound = "generator-bound",
+        /// Trials ran and nothing was committed in them: they count as the worst.
+        Outages = "trials without a commit",
+        /// Throughput still rose or fell inside the trials.
+        Unsteady = "unsteady",
+        /// With the time that the server's deferred work takes, the other one is ahead.
+        DeferredWork = "deferred work",
+        /// The server put off work, and more of it in every trial.
+        Accumulating = "accumulating",
+        /// Too short to hold two flush or checkpoint cycles, or an operation of a pass too short to time.
+        Short = "short",
+        FailedTrials = "failed trials",
+        TooFewBlocks = "too few blocks",
+        BudgetEnded = "budget ended",
+        FlagDependent = "flag-dependent",
+        /// One of many rows, picked by a false discovery rate instead of a rate of false verdicts.
+        Screening = "screening",
+        /// Measured apart from what it stands beside.
+        Unpaired = "unpaired",
+    }
+}
+
+/// Blocks in which the trials of one side alone carry a flag of the host.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct FlagImbalance {
+    pub baseline_only: usize,
+    pub candidate_only: usize,
+    /// Two-sided, by a sign test.
+    pub p: f64,
+}
+
+/// Candidate minus baseline over the points, in the unit of the primary metric.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Difference {
+    pub mean: f64,
+    /// Points that both have values at.
+    pub points: usize,
+    #[serde(serialize_with = "json::at_point")]
+    #[schemars(with = "json::ValueAt<'static>")]
+    pub max: (Point, f64),
+    #[serde(serialize_with = "json::at_point")]
+    #[schemars(with = "json::ValueAt<'static>")]
+    pub min: (Point, f64),
 }
 
 /// One block of a comparison, whole or not.
@@ -104,20 +226,6 @@ impl Scope<'_> {
         overall
     }
 
-    /// The points that have not been given up.
-    pub fn active(&self, points: &[Point]) -> Vec<Point> {
-        points.iter().filter(|point| !self.is_given_up(Some(point))).cloned().collect()
-    }
-
-    /// Has either side of this point been given up?
-    pub fn is_given_up(&self, point: Option<&Point>) -> bool {
-        let ours = |contender: &str| contender == self.candidate || contender == self.plan.baseline;
-        self.circumstances
-            .given_up
-            .iter()
-            .any(|one| one.workload == self.workload && ours(&one.contender) && Some(&one.point) == point)
-    }
-
     /// Points at which both sides have values: means over different points cannot be compared.
     fn common_points(&self, metric: &str, points: &[Point]) -> Vec<Point> {
         let has = |contender: &str, point: &Point| {
@@ -125,13 +233,6 @@ impl Scope<'_> {
         };
         let both = |point: &&Point| has(&self.plan.baseline, point) && has(self.candidate, point);
         points.iter().filter(both).cloned().collect()
-    }
-
-    /// The durability classes of baseline and candidate, where they differ.
-    pub fn durability(&self) -> Option<(String, String)> {
-        let class = |contender: &str| self.circumstances.durability.get(contender).cloned();
-        let both = (class(&self.plan.baseline)?, class(self.candidate)?);
-        (both.0 != both.1).then_some(both)
     }
 
     /// One metric over these points; `share` such comparisons share the error.
@@ -211,17 +312,6 @@ impl Scope<'_> {
         let logs: Vec<f64> = blocks.filter_map(|number| self.log_ratio_of(&adjusted, points, number)).collect();
         let after = judge.judge(&logs, self.circumstances.ended).and_then(|judgement| judgement.verdict);
         stats::with_deferred_work(shown, after.unwrap_or(stats::Verdict::Inconclusive)) != shown
-    }
-
-    /// Has every trial of both that is ok this metric, at these points?
-    pub fn has_all(&self, metric: &str, points: &[Point]) -> bool {
-        let both = [self.plan.baseline.as_str(), self.candidate];
-        let trials = points.iter().flat_map(|point| {
-            let numbers = 1..=self.plan.method.blocks;
-            numbers.flat_map(move |block| both.map(|one| self.records.find(self.workload, point, one, block)))
-        });
-        let ok = trials.flatten().filter(|trial| trial.status == Status::Ok);
-        ok.into_iter().all(|trial| trial.metrics.contains_key(metric))
     }
 
     /// Of a block; none unless every point has its pair.
@@ -362,10 +452,6 @@ impl Scope<'_> {
         is_short && self.plan.crashes().is_empty()
     }
 
-    pub fn is_pass(&self) -> bool {
-        self.plan.workloads.iter().any(|workload| workload.label == self.workload && workload.one_pass)
-    }
-
     /// Over the blocks of all these points.
     pub fn flag_imbalance(&self, metric: &str, points: &[Point]) -> Option<FlagImbalance> {
         let blocks: Vec<Block> =
@@ -503,7 +589,7 @@ fn over_points(pairs: &[Pair]) -> Option<Pair> {
 /// What two trials of a block are to a metric; none where one of them failed or never measured it.
 fn pair(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<Pair> {
     let by_result = |trial: &TrialRecord| {
-        is_quantile(metric) || operations::is_by_result(metric) || is_outage(trial) && metric.ends_with("_per_tx")
+        is_quantile(metric) || is_by_result(metric) || is_outage(trial) && metric.ends_with("_per_tx")
     };
     let lacks = |trial: &TrialRecord| trial.status == Status::Ok && value(trial, metric).is_none() && by_result(trial);
     match (lacks(baseline), lacks(candidate)) {
@@ -512,62 +598,6 @@ fn pair(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option
         (false, true) => value(baseline, metric).map(|_| Pair::CandidateLacks),
         (false, false) => log_ratio(baseline, candidate, metric).map(Pair::Ratio),
     }
-}
-
-/// Positive where the candidate is better. Absent where a trial failed or did not measure it.
-pub fn log_ratio(baseline: &TrialRecord, candidate: &TrialRecord, metric: &str) -> Option<f64> {
-    let ratio = (value(candidate, metric)? / value(baseline, metric)?).ln();
-    Some(if less_is_better(metric) { -ratio } else { ratio })
-}
-
-/// The metric of a trial that is ok, as comparisons take it: always above zero.
-///
-/// A trial without a commit has the rate of half a transaction in its interval, the least that can be distinguished from
-/// nothing. Leaving it out because of its result would flatter its side.
-pub fn value(trial: &TrialRecord, metric: &str) -> Option<f64> {
-    if trial.status != Status::Ok || operations::is_of_less_work(trial, metric) {
-        return None;
-    }
-    let measured = trial.metrics.get(metric).copied()?;
-    if measured > 0.0 {
-        return Some(measured);
-    }
-    let per = RATES.iter().find(|(name, _)| metric.ends_with(name)).map(|(_, seconds)| seconds)?;
-    Some(HALF_A_TRANSACTION * per / interval_s(trial)?)
-}
-
-/// Seconds that it measured.
-pub fn interval_s(trial: &TrialRecord) -> Option<f64> {
-    let measured = trial.steps.iter().find(|(name, _)| name == "measure").map(|(_, seconds)| *seconds);
-    measured.filter(|seconds| *seconds > 0.0)
-}
-
-/// It ran as it should, and nothing was committed.
-pub fn is_outage(trial: &TrialRecord) -> bool {
-    trial.status == Status::Ok && trial.metrics.get("transactions.committed").is_some_and(|count| *count <= 0.0)
-}
-
-/// A quantile of latency, which a trial has only where enough requests lie above it.
-pub fn is_quantile(metric: &str) -> bool {
-    metric.contains("latency_ms_p")
-}
-
-/// Times, latencies, costs and error rates: the less the better.
-pub fn less_is_better(metric: &str) -> bool {
-    metric.contains("_ms_")
-        || metric.contains("cpu_us_per")
-        || metric.ends_with("errors_per_s")
-        || metric.ends_with("seconds")
-        || metric.ends_with("_s") && metric.starts_with("t_")
-        || metric == "lost_commits"
-}
-
-pub fn is_noisy(trial: &TrialRecord) -> bool {
-    trial.flags.iter().any(|flag| HOST_FLAGS.contains(&flag.as_str()))
-}
-
-pub fn is_bound(trial: &TrialRecord) -> bool {
-    trial.flags.iter().any(|flag| flag == GENERATOR_BOUND)
 }
 
 /// Points with the verdict `slower`, the worst first.

@@ -12,8 +12,8 @@ use serde::Serialize;
 use record::format::deferred_work::{AMOUNT_LEFT, INTERVAL, PAID, PAID_S};
 use record::format::{PlanRecord, Status, TrialRecord};
 
-use super::findings::when;
-use super::{ADJUSTED, Facts, Finding, FindingKind};
+/// Behind it stands the primary metric of which it counts the server's deferred work.
+pub const ADJUSTED: &str = "adjusted_";
 
 /// So much deferred work has to be done before its speed counts as a rate.
 const DONE_SHARE_MIN: f64 = 0.1;
@@ -106,7 +106,7 @@ pub struct WorkLeft {
 }
 
 /// What was left, by contender, of [`charged`] trials.
-pub fn work_left(trials: &[TrialRecord]) -> Option<Finding> {
+pub fn work_left(trials: &[TrialRecord]) -> Vec<WorkLeft> {
     let mut by_contender: BTreeMap<(&str, &str), Vec<&TrialRecord>> = BTreeMap::new();
     for trial in trials.iter().filter(|trial| is_ok(trial)) {
         by_contender.entry((&trial.workload, &trial.contender)).or_default().push(trial);
@@ -123,8 +123,7 @@ pub fn work_left(trials: &[TrialRecord]) -> Option<Finding> {
             charged_s: charged_s(&left),
         })
     });
-    let left: Vec<WorkLeft> = left.collect();
-    when(FindingKind::WorkLeft, !left.is_empty()).map(|one| one.with(Facts::WorkLeft(left)))
+    left.collect()
 }
 
 fn amounts_left(trials: &[&TrialRecord]) -> BTreeMap<String, f64> {

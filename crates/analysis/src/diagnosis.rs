@@ -19,9 +19,10 @@ use stats::{Basis, Interval, Judge};
 use record::format::{Point, Status, TrialRecord};
 use record::rule::point_rule;
 
-use super::comparison::Scope;
-use super::{Grade, json};
-pub use cause::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed, TestOutcome};
+use super::json;
+use super::scope::Scope;
+use cause::EXPLAINS;
+pub use cause::{Cause, CauseKind, CauseTest, Change, GapChange, Grade, Measure, Observed, TestOutcome};
 use cause_test::Due;
 pub use costs::priced;
 use costs::{CPU, CPU_USE, DISTURBED, LATENCY};
@@ -29,8 +30,6 @@ pub use estimate::Side;
 use estimate::{Bounded, Estimate};
 use rules::{FewClients, Move, RULES, Rule, Sign, Who};
 
-/// What accounts for so much of a gap explains it.
-const EXPLAINS: f64 = 0.5;
 /// An interval of throughput that reaches further shows no sameness.
 const SAME_WITHIN: f64 = 0.10;
 /// More disturbed trials than this weaken every cause.

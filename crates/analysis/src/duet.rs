@@ -4,16 +4,14 @@
 //! nothing of that ran short, and where contenders that ran alone came out alike (method, section 1, "Duet
 //! mode"). Each condition that does not hold takes the verdict away, and reports it.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Interval;
 
 use record::blocks::SOLO_BLOCKS;
-use record::format::{PlanRecord, Point, RunRecord, TrialRecord};
+use record::format::{Point, TrialRecord};
 
-use super::comparison::Scope;
+use super::scope::{Scope, Surroundings};
 
 /// Above these shares something that both sides use was short (method, section 1).
 const IOWAIT_MAX: f64 = 0.02;
@@ -31,37 +29,6 @@ const IOWAIT: &str = "host_iowait_share";
 const BUSY: [&str; 5] =
     ["host_user_share", "host_system_share", "host_irq_share", "host_softirq_share", "host_steal_share"];
 const RESIDENT: &str = "data_resident_share";
-/// As the record of a host calls what it cannot see of disks.
-const DISKS: &str = "disks";
-
-/// What is known of a duet beside its trials.
-pub struct Surroundings {
-    physical_cores: Option<u32>,
-    memory_bytes: u64,
-    /// By contender and title of the data: `tpcc`, `tpcc, 5 warehouses`.
-    data_bytes: BTreeMap<String, BTreeMap<String, u64>>,
-    disks_are_visible: bool,
-}
-
-impl Surroundings {
-    pub fn of(plan: &PlanRecord, run: &RunRecord) -> Option<Surroundings> {
-        plan.method.duet.then(|| Surroundings {
-            physical_cores: run.client.sides.iter().map(|side| side.physical_cores).min(),
-            memory_bytes: run.host.memory_bytes,
-            data_bytes: run.contenders.iter().map(|(name, facts)| (name.clone(), facts.data_bytes.clone())).collect(),
-            disks_are_visible: !run.host.not_visible.iter().any(|name| name == DISKS),
-        })
-    }
-
-    /// The largest data of both contenders together.
-    fn bytes_of(&self, workload: &str) -> Option<u64> {
-        let is_ours = |title: &str| title == workload || title.starts_with(&format!("{workload}, "));
-        let largest =
-            |of: &BTreeMap<String, u64>| of.iter().filter(|(title, _)| is_ours(title)).map(|(_, bytes)| *bytes).max();
-        let each: Option<Vec<u64>> = self.data_bytes.values().map(largest).collect();
-        each.filter(|each| each.len() == 2).map(|each| each.iter().sum())
-    }
-}
 
 /// Something that a duet's verdict would have to rest on, and does not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]

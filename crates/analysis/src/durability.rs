@@ -84,14 +84,6 @@ impl MeasuredClass {
     }
 }
 
-impl super::Conclusions {
-    /// What the crashes of this run have shown of a contender: under several workloads, the least.
-    pub fn measured_class(&self, contender: &str) -> Option<MeasuredClass> {
-        let ours = self.durability.iter().filter(|one| one.contender == contender);
-        ours.filter_map(|one| one.measured).min_by_key(|measured| measured.class)
-    }
-}
-
 /// Medians over the crashes.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RecoveryFigures {

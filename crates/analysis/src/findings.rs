@@ -7,17 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use record::format::crash::LOG_ERRORS;
 use record::format::operations::PARTIAL;
-use record::format::{
-    AaRecord, ContenderRecord, ContrastRecord, DecisionRecord, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord,
-};
-use schemars::JsonSchema;
-use serde::Serialize;
+use record::format::{ContenderRecord, PlanRecord, RunRecord, Status, TORN_LOG, TrialRecord};
 
-use super::comparison::{GENERATOR_BOUND, HOST_FLAGS, SHORT, is_outage};
+use super::conclusions::{HeadToHead, WorkloadConclusions};
 use super::deferred::WorkLeft;
-use super::headroom::{Doubled, HeadroomCheck};
-use super::named::named;
-use super::{Conditions, Grade, HeadToHead, Interaction, WorkloadConclusions, arrangement, ladder};
+use super::finding::{Facts, Finding, FindingKind, Lost};
+use super::headroom::Doubled;
+use super::ladder::Ladder;
+use super::scope::Conditions;
+use super::values::{GENERATOR_BOUND, SHORT, is_outage};
+use record::metric::HOST_FLAGS;
 
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
@@ -30,111 +29,8 @@ const OUT_OF_RANGE: &str = "out-of-range";
 
 const RESUMED: &str = "resumed";
 
-named! {
-    pub enum FindingKind {
-        FailedTrials = "failed trials",
-        Outages = "trials without a commit",
-        LostTransactions = "lost transactions",
-        GivenUp = "given up",
-        GeneratorBound = "generator-bound",
-        Saturated = "saturated",
-        Starved = "starved",
-        OutOfRange = "out-of-range",
-        MissingQuantiles = "missing quantiles",
-        HeadroomUnfinished = "headroom check unfinished",
-        CauseTestUnfinished = "cause test unfinished",
-        NoisyHost = "noisy host",
-        FlagImbalance = "flag imbalance",
-        Unsteady = "unsteady",
-        DeferringWork = "deferring work",
-        Accumulating = "accumulating",
-        Short = "short",
-        TornLog = "torn-log",
-        DamageInLog = "damage in the log",
-        Resumed = "resumed",
-        SharedCores = "shared cores",
-        NotManaged = "not managed",
-        TransportDiffers = "transport differs",
-        DurabilityDiffers = "durability differs",
-        WordSizeDiffers = "word size differs",
-        DefaultsChanged = "defaults changed",
-        Duet = "duet",
-        FastSweep = "fast sweep",
-        ClonedData = "cloned data",
-        UnequalWork = "unequal work",
-        ResultsDiffer = "results differ",
-        Refused = "refused",
-        OrderMatters = "order matters",
-        WorkLeft = "deferred work left",
-    }
-}
-
-/// A caveat or an observation of the run, with its evidence.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Finding {
-    pub kind: FindingKind,
-    pub grade: Grade,
-    #[serde(skip_serializing_if = "Facts::are_in_records")]
-    pub facts: Facts,
-    /// By number, where single trials show it.
-    pub trials: Vec<u32>,
-}
-
-/// What is known of a finding beside its trials.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Facts {
-    /// Nothing that its trials, the records or the other conclusions do not hold.
-    InRecords,
-    GivenUp(Vec<DecisionRecord>),
-    /// Contenders that did more with twice the threads of the load generator.
-    Headroom(Vec<Doubled>),
-    HeadroomUnfinished(Vec<HeadroomCheck>),
-    CauseTestsUnfinished(Vec<ContrastRecord>),
-    /// A/A tests of this host that found a difference.
-    FalseDifferences(Vec<AaRecord>),
-    OrderMatters {
-        workload: String,
-        interaction: Box<Interaction>,
-    },
-    WorkLeft(Vec<WorkLeft>),
-    Lost(Vec<Lost>),
-}
-
-/// Transactions of a contender that ended in an error, in all trials that are judged.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Lost {
-    pub contender: String,
-    pub workload: String,
-    pub failed: f64,
-    pub due: f64,
-    pub share: f64,
-}
-
 /// Where a contender lost more of its transactions, the rate of the others is no measure of the work.
 const LOST_SHARE_MAX: f64 = 0.01;
-
-impl Facts {
-    fn are_in_records(&self) -> bool {
-        *self == Facts::InRecords
-    }
-}
-
-impl Finding {
-    /// A recorded fact.
-    pub(crate) fn confirmed(kind: FindingKind) -> Finding {
-        Finding { kind, grade: Grade::Confirmed, facts: Facts::InRecords, trials: Vec::new() }
-    }
-
-    /// A conclusion of statistics.
-    pub(crate) fn supported(self) -> Finding {
-        Finding { grade: Grade::Supported, ..self }
-    }
-
-    pub(crate) fn with(self, facts: Facts) -> Finding {
-        Finding { facts, ..self }
-    }
-}
 
 pub fn findings(
     plan: &PlanRecord,
@@ -180,26 +76,22 @@ pub fn findings(
         when(DurabilityDiffers, any(&|duel| duel.durability.is_some())),
         when(WordSizeDiffers, word_sizes(plan, run).len() > 1),
         when(DefaultsChanged, compares_changed_defaults(plan, run)),
-        arrangement::duet(plan, run, workloads),
-        arrangement::fast_sweep(plan, trials),
+        duet(plan, run, workloads),
+        fast_sweep(plan, trials),
         when(ClonedData, plan.method.work_copy.is_some()),
         when(UnequalWork, any(&is_unequal)),
         when(ResultsDiffer, any(&|duel| duel.parts.iter().any(|parts| !parts.results_differ.is_empty()))),
     ];
-    let of_ladders = workloads.iter().map(|one| (one.workload.as_str(), one.ladders.as_slice()));
-    found.into_iter().flatten().chain(ladder::findings(circumstances, of_ladders)).collect()
+    let all_ladders = workloads.iter().map(|one| (one.workload.as_str(), one.ladders.as_slice()));
+    found.into_iter().flatten().chain(of_ladders(circumstances, all_ladders)).collect()
 }
 
-pub(crate) fn when(kind: FindingKind, holds: bool) -> Option<Finding> {
+fn when(kind: FindingKind, holds: bool) -> Option<Finding> {
     holds.then(|| Finding::confirmed(kind))
 }
 
 /// A finding exists exactly when a trial shows it.
-pub(crate) fn of_trials(
-    kind: FindingKind,
-    trials: &[TrialRecord],
-    shows: impl Fn(&TrialRecord) -> bool,
-) -> Option<Finding> {
+fn of_trials(kind: FindingKind, trials: &[TrialRecord], shows: impl Fn(&TrialRecord) -> bool) -> Option<Finding> {
     let trials: Vec<u32> = trials.iter().filter(|trial| shows(trial)).map(|trial| trial.trial).collect();
     (!trials.is_empty()).then(|| Finding { trials, ..Finding::confirmed(kind) })
 }
@@ -276,4 +168,37 @@ fn compares_changed_defaults(plan: &PlanRecord, run: &RunRecord) -> bool {
 /// beside the operation.
 fn is_unequal(duel: &HeadToHead) -> bool {
     duel.parts.iter().flat_map(|parts| &parts.left_out).any(|one| one.kind != PARTIAL)
+}
+
+/// Who was not measured, and which steps are worth something else where the others are there.
+fn of_ladders<'a>(
+    circumstances: &Conditions,
+    all: impl Iterator<Item = (&'a str, &'a [Ladder])>,
+) -> impl Iterator<Item = Finding> {
+    let refused = when(FindingKind::Refused, !circumstances.refused.is_empty());
+    let ladders = all.flat_map(|(workload, ladders)| ladders.iter().map(move |ladder| (workload, ladder)));
+    let interactions =
+        ladders.flat_map(|(workload, ladder)| ladder.interactions.iter().map(move |one| (workload, one)));
+    let order = interactions.filter(|(_, one)| one.order_matters()).map(|(workload, one)| {
+        let facts = Facts::OrderMatters { workload: workload.to_owned(), interaction: Box::new(one.clone()) };
+        Finding::confirmed(FindingKind::OrderMatters).supported().with(facts)
+    });
+    refused.into_iter().chain(order.collect::<Vec<_>>())
+}
+
+/// What one point leaves to the next.
+fn fast_sweep(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Finding> {
+    let found = of_trials(FindingKind::FastSweep, trials, |trial| trial.shares_start_with.is_some());
+    found.filter(|_| plan.method.fast_sweep)
+}
+
+fn duet(plan: &PlanRecord, run: &RunRecord, workloads: &[WorkloadConclusions]) -> Option<Finding> {
+    let mut duels = workloads.iter().flat_map(|workload| &workload.duels);
+    let is_any = !run.client.sides.is_empty() || duels.any(|duel| duel.solo.is_some() || !duel.unfounded.is_empty());
+    when(FindingKind::Duet, plan.method.duet && is_any)
+}
+
+/// What servers put off and was left when their trials ended.
+pub fn work_left(left: Vec<WorkLeft>) -> Option<Finding> {
+    when(FindingKind::WorkLeft, !left.is_empty()).map(|one| one.with(Facts::WorkLeft(left)))
 }

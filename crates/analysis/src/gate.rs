@@ -12,10 +12,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::Basis;
 
-use super::comparison::Scope;
+use super::comparison::{Comparison, Verdict};
+use super::conditions::conditions;
 use super::index::Index;
 use super::named::named;
-use super::{Comparison, Conditions, Verdict, conditions, deferred, less_is_better, operations};
+use super::scope::{Conditions, Scope};
+use super::values::less_is_better;
+use super::{deferred, operations};
 
 named! {
     pub enum Answer {

@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{ChangePointRules, change_points};
 
-use crate::{Conclusions, Verdict};
+use crate::comparison::Verdict;
+use crate::conclusions::Conclusions;
 use record::format::{ClusterRecord, MethodRecord, PlanRecord, RunRecord, WorkloadRecord, point_text};
 
 /// One stored run, judged.

@@ -4,16 +4,46 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use stats::MedianInterval;
 
 use record::blocks::repeat_number;
 use record::format::{DecisionRecord, PlanRecord, Point, Status, TrialRecord};
 
-use super::comparison::{is_quantile, value};
-use super::{Cell, Summary, kinds, operations};
+use super::transaction_kinds::{Kind, kinds};
+use super::values::{is_by_result, is_quantile, value};
 
 /// `latency_ms_p95` and its like, as they were and as corrected.
 const QUANTILE_PREFIXES: [&str; 2] = ["latency_ms_p", "corrected_ms_p"];
+
+/// One contender at one point: the values of its trials, without comparison.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    pub contender: String,
+    pub point: Point,
+    /// The metric of the verdicts; a geometric mean, as ratios are.
+    pub primary: Option<Summary>,
+    pub trials_ok: usize,
+    pub trials_failed: usize,
+    pub metrics: BTreeMap<String, Summary>,
+    /// Of each quantile of latency: the median over trials, with the interval that their order gives.
+    /// Never from pooled requests, which stalls make depend on each other.
+    pub quantiles: BTreeMap<String, MedianInterval>,
+    /// Where the workload counts kinds of transactions apart.
+    pub kinds: Vec<Kind>,
+}
+
+/// A metric over the blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
+pub struct Summary {
+    #[serde(rename = "value")]
+    pub mean: f64,
+    /// t interval of the mean over blocks; absent with a single block.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+    pub trials: usize,
+}
 
 /// All trials by workload, point, contender and block.
 pub struct Index<'a> {
@@ -94,7 +124,7 @@ impl<'a> Index<'a> {
     /// Logarithms of a metric over one contender's trials at one point.
     fn logs(&self, workload: &str, point: &Point, contender: &str, metric: &str) -> Vec<f64> {
         let trials: Vec<&TrialRecord> = self.at(workload, point, contender).collect();
-        let values = match is_quantile(metric) || operations::is_by_result(metric) {
+        let values = match is_quantile(metric) || is_by_result(metric) {
             true => completed(&trials, |trial| value(trial, metric)).unwrap_or_default(),
             false => trials.iter().filter_map(|trial| value(trial, metric)).collect(),
         };
@@ -150,7 +180,7 @@ fn quantiles(trials: &[&TrialRecord], confidence: f64) -> BTreeMap<String, Media
 
 /// Values that a trial lacks because of what it did: it answered too little, or not this operation.
 fn depends_on_result(metric: &str) -> bool {
-    metric.contains("_ms_") || metric.ends_with("_per_tx") || operations::is_by_result(metric)
+    metric.contains("_ms_") || metric.ends_with("_per_tx") || is_by_result(metric)
 }
 
 /// A value for each trial: one that lacks it, since too few requests ended in it, counts as the worst of the

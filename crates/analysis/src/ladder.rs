@@ -11,11 +11,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stats::{Basis, ChangePointRules, Judge, Rule, level_changes};
 
-use super::comparison::Scope;
-use super::findings::when;
+use super::comparison::{Comparison, Verdict};
 use super::index::Index;
+use super::json;
 use super::named::named;
-use super::{Comparison, Conditions, Facts, Finding, FindingKind, Verdict, json};
+use super::scope::{Conditions, Scope};
 use record::format::ladder::{ChangeKind, ChangeRecord, DropRecord, LadderRecord};
 use record::format::{DecisionRecord, PlanRecord, Point};
 use record::rule::point_rule;
@@ -422,22 +422,6 @@ impl Climb<'_> {
         };
         self.points.iter().filter(|point| !given_up(point)).cloned().collect()
     }
-}
-
-/// Who was not measured, and which steps are worth something else where the others are there.
-pub fn findings<'a>(
-    circumstances: &Conditions,
-    all: impl Iterator<Item = (&'a str, &'a [Ladder])>,
-) -> impl Iterator<Item = Finding> {
-    let refused = when(FindingKind::Refused, !circumstances.refused.is_empty());
-    let ladders = all.flat_map(|(workload, ladders)| ladders.iter().map(move |ladder| (workload, ladder)));
-    let interactions =
-        ladders.flat_map(|(workload, ladder)| ladder.interactions.iter().map(move |one| (workload, one)));
-    let order = interactions.filter(|(_, one)| one.order_matters()).map(|(workload, one)| {
-        let facts = Facts::OrderMatters { workload: workload.to_owned(), interaction: Box::new(one.clone()) };
-        Finding::confirmed(FindingKind::OrderMatters).supported().with(facts)
-    });
-    refused.into_iter().chain(order.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use record::format::{Point, Status, TrialRecord};
 
-use super::comparison::{Scope, interval_s};
+use super::scope::Scope;
+use super::values::interval_s;
 
 /// The quantiles that are compared, and the share of requests above them.
 const QUANTILES: [(&str, &str, f64); 4] = [

@@ -14,10 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::comparison::{Scope, value};
+use super::comparison::{Caveat, Comparison, Verdict};
 use super::index::Index;
 use super::named::named;
-use super::{Caveat, Comparison, Verdict};
+use super::scope::Scope;
+use super::values::{GEOMEAN_SECONDS, is_marked, is_of_less_work, value};
 use record::format::operations::{
     ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, PARTIAL, RATE, SECONDS, SHORT,
     STATEMENT_LATENCY, WRONG, flagged, group_metric, group_of, is_mean_rate, operation_metric, operation_of,
@@ -28,8 +29,6 @@ use record::rule::OPERATIONS_WITH_JOINT_ERROR_MAX;
 
 /// All operations that a contender did, also those that others did not.
 pub const COLLECTED_SECONDS: &str = "collected_seconds";
-/// The geometric mean of the operations that verdicts come from: each weighs the same, however long it takes.
-pub const GEOMEAN_SECONDS: &str = "geomean_seconds";
 
 /// The kind of what is left out because it counts something else on either side.
 pub const OTHER_COUNT: &str = "other count";
@@ -208,24 +207,7 @@ fn common<'a>(
     each.reduce(|some, others| some.intersection(&others).copied().collect()).unwrap_or_default()
 }
 
-/// Whether a trial that is ok can lack this metric, and then because of what it did.
-pub fn is_by_result(metric: &str) -> bool {
-    let totals = [SECONDS, GEOMEAN_SECONDS];
-    timed(metric).is_some() || program_of(metric).is_some() || totals.contains(&metric) || is_mean_rate(metric)
-}
-
-/// Whether this metric of a trial is a time of work that was not done, not rightly, or not all of it.
-pub fn is_of_less_work(trial: &TrialRecord, metric: &str) -> bool {
-    let is_less = |name: &str| [GAP, WRONG, FEWER].iter().any(|kind| has(trial, kind, name));
-    timed(metric).is_some_and(is_less) || program_of(metric).is_some_and(|name| has(trial, PARTIAL, name))
-}
-
-/// The operation whose time or rate this metric is.
-fn timed(metric: &str) -> Option<&str> {
-    operation_of(metric).or_else(|| rated(metric))
-}
-
-/// The operations that a trial did rightly, and all of. Kinds run as often as there is time, and statements are called as often as there is time.
+/// The operations that a trial did rightly, and all of. Kinds run, and statements are called, as often as there is time.
 fn operations(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
     let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
     let work = |metric| match operation_of(metric) {
@@ -246,10 +228,6 @@ fn programs(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
 
 fn counted(trial: &TrialRecord, metric: &str) -> u64 {
     trial.metrics.get(metric).map_or(0, |count| *count as u64)
-}
-
-fn has(trial: &TrialRecord, kind: &str, name: &str) -> bool {
-    trial.flags.iter().any(|flag| flagged(flag, kind) == Some(name))
 }
 
 /// How many operations or statements of a workload are compared.
@@ -415,7 +393,7 @@ impl Pair<'_> {
     /// One row; `share` of them share the error, and `marks` are flags with the verdicts for them.
     fn part(&self, name: &str, metric: &str, share: usize, marks: &[(&str, &'static str)]) -> Part {
         let compared = self.scope.compare(metric, std::slice::from_ref(self.point), Some(self.point), share);
-        let marked = |(kind, _): &&(&str, &'static str)| self.trials.iter().any(|trial| has(trial, kind, name));
+        let marked = |(kind, _): &&(&str, &'static str)| self.trials.iter().any(|trial| is_marked(trial, kind, name));
         Part {
             name: name.to_owned(),
             comparison: Comparison { point: None, ..compared },

@@ -9,8 +9,10 @@ use stats::{Basis, Judge};
 use record::format::Point;
 use record::rule::point_rule;
 
-use super::comparison::{Scope, less_is_better, value};
-use super::{Caveat, Comparison, HeadToHead, Verdict, json};
+use super::comparison::{Caveat, Comparison, Verdict};
+use super::json;
+use super::scope::Scope;
+use super::values::{less_is_better, value};
 
 /// Half of the blocks choose the peaks, the other half compares them.
 const PEAK_BLOCKS_MIN: usize = 8;
@@ -90,26 +92,22 @@ fn best(points: &[Point], logs: &[Vec<f64>], chosen: [usize; 2]) -> Option<Best>
     Some(Best { points: places, value: stats::mean(&values)?.exp() })
 }
 
-/// Writes into each duel the p value that holds for all candidates together.
+/// The p value of each candidate's overall comparison that holds for all of them together; none of a single one.
 ///
 /// Verdicts do not come from it: they keep a share of the error each, because the coin that is tossed
 /// makes the sign of one difference fair, whatever the host does, but not the signs of a whole block
 /// at once. (With three contenders in slots whose disturbances are 0, 1 and 3, the two differences to
 /// the first are 1 and 3 in some order; -1 and -3 are no order's.) Flipping whole blocks, as this p
 /// does, also assumes that disturbances are symmetric.
-pub fn judge_together(duels: &mut [HeadToHead], seed: u64) {
-    if duels.len() < 2 {
-        return;
+pub fn p_together(overall: &[&Comparison], seed: u64) -> Option<Vec<f64>> {
+    if overall.len() < 2 {
+        return None;
     }
-    let of_duel = |duel: &HeadToHead| -> BTreeMap<u32, f64> { duel.overall.pairs.iter().copied().collect() };
-    let ratios: Vec<BTreeMap<u32, f64>> = duels.iter().map(of_duel).collect();
+    let ratios: Vec<BTreeMap<u32, f64>> = overall.iter().map(|one| one.pairs.iter().copied().collect()).collect();
     let common: Vec<u32> =
         ratios[0].keys().copied().filter(|block| ratios.iter().all(|one| one.contains_key(block))).collect();
     let series: Vec<Vec<f64>> = ratios.iter().map(|one| common.iter().map(|block| one[block].ln()).collect()).collect();
-    let p_values = stats::max_t(&series, seed);
-    for (index, duel) in duels.iter_mut().enumerate() {
-        duel.p_together = p_values.as_ref().map(|p_values| p_values[index]);
-    }
+    stats::max_t(&series, seed)
 }
 
 /// Who is ahead is behind once the time is counted that the server's deferred work takes.

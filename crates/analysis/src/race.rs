@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use stats::{Out, Race, RaceRules, Runner, minimum_detectable_effect};
 
-use super::comparison::log_ratio;
+use super::values::log_ratio;
 use record::format::tuning::{
     CandidateRecord, OutCause, OutRecord, OutcomeRecord, RaceRecord, RoundRecord, SearchRecord,
 };

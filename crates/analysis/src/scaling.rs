@@ -14,9 +14,10 @@ use record::format::{PlanRecord, Point, TrialRecord};
 use record::point::{CLIENTS, CORES};
 use record::rule::point_rule;
 
-use super::comparison::{less_is_better, value};
-use super::index::{Index, geometric_summary, summary};
-use super::{HeadToHead, Summary, json};
+use super::comparison::Comparison;
+use super::index::{Index, Summary, geometric_summary, summary};
+use super::json;
+use super::values::{less_is_better, value};
 
 /// What a step costs, beside what it reaches.
 const COSTS: [&str; 3] = ["cpu_us_per_tx", "cpu_use", "ctx_per_tx"];
@@ -117,7 +118,7 @@ pub fn scaling(
     workload: &str,
     metric: &str,
     points: &[Point],
-    duels: &[HeadToHead],
+    compared: &[&Comparison],
 ) -> Option<Scaling> {
     let variable = [CORES, CLIENTS].into_iter().find(|name| points.iter().all(|point| point.contains_key(*name)))?;
     let numbers: BTreeSet<u64> = points.iter().map(|point| point[variable]).collect();
@@ -136,7 +137,7 @@ pub fn scaling(
         plan.contenders.iter().map(|contender| law(&rows, metric, &contender.name, plan.seed)).collect();
     let ratio = |row: &Row| match searched {
         true => judged(plan, &rows, row, metric, numbers.len()),
-        false => estimated(duels, row, variable),
+        false => estimated(compared, row, variable),
     };
     Some(Scaling {
         variable,
@@ -237,10 +238,9 @@ fn judged(plan: &PlanRecord, rows: &[Row], row: &Row, metric: &str, share: usize
 }
 
 /// The result of the comparison at this point: there is one for each row.
-fn estimated(duels: &[HeadToHead], row: &Row, variable: &str) -> Option<(Estimate, Basis)> {
-    let duel = duels.iter().find(|duel| duel.candidate == row.contender)?;
+fn estimated(compared: &[&Comparison], row: &Row, variable: &str) -> Option<(Estimate, Basis)> {
     let is_here = |point: &Option<Point>| point.as_ref().and_then(|point| point.get(variable)) == Some(&row.n);
-    let comparison = duel.points.iter().find(|comparison| is_here(&comparison.point))?;
+    let comparison = compared.iter().find(|one| one.candidate == row.contender && is_here(&one.point))?;
     Some((Estimate { value: comparison.ratio?, bounds: comparison.low.zip(comparison.high) }, comparison.basis))
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use record::format::{Point, Status, TrialRecord, step};
 
-use super::comparison::Scope;
+use super::scope::Scope;
 
 /// Log of throughput in the second half of the interval over that in the first.
 const HALF_LOG_RATIO: &str = "half_log_ratio";

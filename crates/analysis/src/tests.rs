@@ -2,7 +2,8 @@
 
 use super::*;
 use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, kinds_run, passes_run, statements_run, stored_run};
-use record::format::{BuildRecord, ContrastKind, DecisionRecord, Purpose, RuleName};
+use record::format::{BuildRecord, ContrastKind, DecisionRecord, Point, Purpose, RuleName, Status, TrialRecord};
+use record::rule::point_rule;
 
 fn duel_of(stored: &StoredRun) -> HeadToHead {
     let conclusions = conclude(&stored.plan, &stored.run, &stored.trials);

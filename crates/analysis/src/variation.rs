@@ -9,9 +9,9 @@ use record::format::{PlanRecord, Point, Series, TrialRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::comparison::{is_noisy, log_ratio};
 use super::index::Index;
 use super::operations;
+use super::values::{is_noisy, log_ratio};
 
 /// Column of the series that the spread of seconds comes from.
 pub const SERIES_COLUMN: &str = "committed";

@@ -6,8 +6,21 @@ use serde::Serialize;
 use record::format::{ContrastKind, Failure, Point};
 
 use super::Side;
-use crate::Grade;
 use crate::named::named;
+
+/// What accounts for so much of a gap explains it.
+pub const EXPLAINS: f64 = 0.5;
+
+named! {
+    /// How sure a conclusion is.
+    pub enum Grade {
+        /// A recorded fact, or a cause that a test confirms.
+        Confirmed = "confirmed",
+        /// A conclusion of statistics.
+        Supported = "supported",
+        Weak = "weak",
+    }
+}
 
 named! {
     /// The names of the rules.

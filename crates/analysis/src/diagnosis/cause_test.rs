@@ -10,10 +10,10 @@ use record::format::{
     ContrastKind, ContrastRecord, Failure, PlanRecord, Point, Purpose, RunRecord, Status, TrialRecord,
 };
 
-use super::super::comparison::Scope;
+use super::super::scope::Scope;
+use super::cause::{CauseTest, EXPLAINS, GapChange, TestOutcome};
 use super::estimate::{Side, pairs};
 use super::rules::Rule;
-use super::{CauseTest, EXPLAINS, GapChange, TestOutcome};
 
 /// A test that would show whether a finding is right.
 #[derive(Debug, Clone, PartialEq, Eq)]

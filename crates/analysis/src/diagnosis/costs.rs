@@ -8,8 +8,9 @@ use std::borrow::Cow;
 use record::format::{MethodRecord, Status, TrialRecord};
 use record::metric::OF_SERVER;
 
-use super::super::comparison::{is_bound, is_noisy};
-use super::super::{Conditions, headroom};
+use super::super::headroom;
+use super::super::scope::Conditions;
+use super::super::values::{is_bound, is_noisy};
 
 /// A cost of one transaction.
 pub struct Kind {

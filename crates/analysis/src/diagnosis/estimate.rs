@@ -6,7 +6,8 @@ use stats::{Basis, Interval, Judge};
 
 use record::format::Point;
 
-use super::super::comparison::{Scope, value as measured};
+use super::super::scope::Scope;
+use super::super::values::value as measured;
 
 /// A quantity of both sides, over the blocks in which both have it at every point.
 #[derive(Debug, Clone, PartialEq)]

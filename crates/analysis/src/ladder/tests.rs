@@ -2,7 +2,7 @@
 
 use super::super::{Conclusions, conclude, should_stop};
 use super::*;
-use crate::{Caveat, Grade};
+use crate::{Caveat, Facts, FindingKind, Grade};
 use fixtures::{BASELINE, FLUSH, Gains, INDEPENDENT, LOG, PLANTED, StoredRun, Story, ladder_run};
 use record::format::ladder::RungRecord;
 use record::format::{PlannedTrial, Status, TrialRecord};

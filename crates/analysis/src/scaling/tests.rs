@@ -1,4 +1,4 @@
-use super::super::conclude;
+use super::super::{HeadToHead, conclude};
 use super::*;
 use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, cores_run, stored_run, sweep_run};
 
