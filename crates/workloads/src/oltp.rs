@@ -33,7 +33,7 @@ use self::schema::Rows;
 use self::sql::Kind;
 use load::{
     Answers, Client, ClientFuture, Expected, HasPlans, Ignored, NamedStatement, OptionValue, Options, OtherMix,
-    ReusesTables, Setting, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, queries,
+    ReusesTables, Rng, Setting, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, queries,
 };
 
 /// One client of a script on any connection. The options must be valid.
@@ -93,7 +93,8 @@ impl Workload for Oltp {
         match self.classic.delay_us {
             None => Ok(slot.drive(OltpClient::new(workload, place, connection, NoRest)?)),
             Some(delay_us) => {
-                let rest = Rest::new(delay_us, slot.clock.clone(), place);
+                let rng = Rng::stream(place.input_seed, u64::from(place.client), u64::MAX);
+                let rest = Rest::new(delay_us, slot.clock.clone(), rng);
                 Ok(slot.drive(OltpClient::new(workload, place, connection, rest)?))
             }
         }

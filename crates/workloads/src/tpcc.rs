@@ -9,6 +9,7 @@ mod batch;
 pub mod by_hand;
 mod check;
 mod client;
+mod desk;
 mod inputs;
 mod meta;
 mod null;
@@ -34,7 +35,8 @@ use std::sync::Arc;
 use driver::{Admin, AnyConnection, AsText, Dialect, Error, RowSink};
 
 use self::client::TpccClient;
-pub use self::client::{COUNT_NAMES, client_on};
+pub use self::client::client_on;
+pub use self::desk::COUNT_NAMES;
 pub use self::null::NullEngine;
 use self::options::{Delivery, Form, Pacing};
 use load::{
@@ -64,7 +66,7 @@ impl Workload for Tpcc {
             rests: self.pacing == Pacing::Spec,
             primary: NOPM,
             kinds: kinds.to_vec(),
-            counts: client::COUNT_NAMES,
+            counts: COUNT_NAMES,
             notes: vec![DISCLAIMER.to_owned(), self.manner.clone()],
             ..WorkloadSpec::writing(population::data_key(self))
         }

@@ -2,11 +2,6 @@
 //!
 //! sysbench 0.4 locks the table then, so that what a request reads and writes stays together.
 
-use driver::{Dialect, Error};
-
-use super::script::Oltp;
-use super::sql::Statements;
-
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Brackets {
     /// BEGIN and COMMIT.
@@ -18,8 +13,6 @@ pub enum Brackets {
     ByEngine,
 }
 
-type TextRows = Vec<Vec<Option<String>>>;
-
 /// The two statements.
 pub struct BracketTexts {
     pub open: String,
@@ -30,48 +23,10 @@ pub struct BracketTexts {
 pub const TRANSACTIONAL: [&str; 8] =
     ["innodb", "ndbcluster", "berkeleydb", "bdb", "falcon", "pbxt", "tokudb", "rocksdb"];
 
-impl Oltp {
-    /// `Brackets::ByEngine` decided by the table that is there; `ask` runs a query on the server.
-    pub fn brackets(
-        &self,
-        dialect: Dialect,
-        ask: impl FnOnce(&str) -> Result<TextRows, Error>,
-    ) -> Result<Brackets, Error> {
-        let chosen = self.classic.brackets;
-        if dialect != Dialect::MySql || !self.transaction() {
-            return Ok(Brackets::Transaction);
-        }
-        if chosen != Brackets::ByEngine {
-            return Ok(chosen);
-        }
-        let name = self.schema.table_name(0);
-        let status = ask(&format!("SHOW TABLE STATUS LIKE '{name}'"))?;
-        // An underscore of the name stands for any letter in LIKE.
-        let row = status.iter().find(|row| row.first().and_then(Option::as_deref) == Some(name.as_str()));
-        let engine = row.and_then(|row| row.get(1)?.as_deref()).unwrap_or_default().to_ascii_lowercase();
-        let has_none = !engine.is_empty() && !TRANSACTIONAL.contains(&engine.as_str());
-        Ok(if has_none { Brackets::Locks } else { Brackets::Transaction })
-    }
-
-    pub fn bracket_texts(&self, brackets: Brackets, dialect: Dialect) -> BracketTexts {
-        let writes = self.changes_rows();
-        if brackets != Brackets::Locks {
-            let open = if writes { dialect.begin_write() } else { "BEGIN" };
-            return BracketTexts { open: open.to_owned(), close: "COMMIT".to_owned() };
-        }
-        let (sql, name) = (Statements::of(self.schema.version), self.schema.table_name(0));
-        let lock = if writes { "WRITE" } else { "READ" };
-        BracketTexts {
-            open: sql.text("lock-tables", &name).replace("{lock}", lock),
-            close: sql.text("unlock-tables", &name),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{oltp, text};
-    use super::*;
+    use driver::Dialect;
     use load::OptionValue;
 
     #[test]

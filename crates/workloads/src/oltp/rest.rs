@@ -1,13 +1,18 @@
-//! The rests of 0.4's user between the statements of one request.
+//! How statements travel, and the rests of 0.4's user between those of one request.
 //!
-//! They are a type of the client, so that one without rests has no code for them: to wait for nothing before each
+//! Rests are a type of the client, so that one without rests has no code for them: to wait for nothing before each
 //! statement would cost an eighth of all that a statement costs us.
 
-use driver::{Answer, Connection, Error, Value};
+use driver::{Answer, Connection, Error, Statement, Value};
 
-use super::client::Parameter;
-use super::session::{Form, send};
+use super::sql::Template;
 use load::{Clock, MonotonicClock, Rng};
+
+/// How one statement travels.
+pub enum Form {
+    Prepared(Statement),
+    Text(Template),
+}
 
 /// How a user sends statements other than BEGIN and COMMIT.
 pub trait Habit {
@@ -45,8 +50,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    pub fn new((least_us, most_us): (u64, u64), clock: MonotonicClock, place: Parameter) -> Rest {
-        let rng = Rng::stream(place.input_seed, u64::from(place.client), u64::MAX);
+    pub fn new((least_us, most_us): (u64, u64), clock: MonotonicClock, rng: Rng) -> Rest {
         Rest { least_us, span_us: most_us - least_us + 1, clock, rng }
     }
 }
@@ -62,5 +66,20 @@ impl Habit for Rest {
         let rest_us = self.least_us + self.rng.below(self.span_us);
         self.clock.wait_until(self.clock.now_ns() + rest_us * 1_000).await;
         send(connection, text, form, values).await
+    }
+}
+
+pub async fn send<C: Connection>(
+    connection: &mut C,
+    text: &mut String,
+    form: &Form,
+    values: &[Value<'_>],
+) -> Result<Answer, Error> {
+    match form {
+        Form::Prepared(statement) => connection.execute(*statement, values).await,
+        Form::Text(template) => {
+            template.fill(values, text);
+            connection.query(text).await
+        }
     }
 }

@@ -1,10 +1,10 @@
 //! What one script does: its mix of statements, and the ways of the older versions.
 
-use super::brackets::Brackets;
+use super::brackets::{BracketTexts, Brackets, TRANSACTIONAL};
 use super::rules::Rules;
 use super::schema::{Rows, Schema};
 use super::sql::{Kind, Statements};
-use driver::{Dialect, Value};
+use driver::{Dialect, Error, Value};
 use load::Distribution;
 use load::NamedStatement;
 
@@ -88,6 +88,8 @@ pub(crate) struct ClassicWays {
     /// The user's rest before each statement but BEGIN and COMMIT, inside the request: least and most.
     pub(super) delay_us: Option<(u64, u64)>,
 }
+
+type TextRows = Vec<Vec<Option<String>>>;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Oltp {
@@ -179,6 +181,42 @@ impl Oltp {
             Script::Insert => Rows::Scatter,
             Script::FreshInsert => Rows::Restart,
             Script::Procedure => Rows::Unknown,
+        }
+    }
+
+    /// `Brackets::ByEngine` decided by the table that is there; `ask` runs a query on the server.
+    pub fn brackets(
+        &self,
+        dialect: Dialect,
+        ask: impl FnOnce(&str) -> Result<TextRows, Error>,
+    ) -> Result<Brackets, Error> {
+        let chosen = self.classic.brackets;
+        if dialect != Dialect::MySql || !self.transaction() {
+            return Ok(Brackets::Transaction);
+        }
+        if chosen != Brackets::ByEngine {
+            return Ok(chosen);
+        }
+        let name = self.schema.table_name(0);
+        let status = ask(&format!("SHOW TABLE STATUS LIKE '{name}'"))?;
+        // An underscore of the name stands for any letter in LIKE.
+        let row = status.iter().find(|row| row.first().and_then(Option::as_deref) == Some(name.as_str()));
+        let engine = row.and_then(|row| row.get(1)?.as_deref()).unwrap_or_default().to_ascii_lowercase();
+        let has_none = !engine.is_empty() && !TRANSACTIONAL.contains(&engine.as_str());
+        Ok(if has_none { Brackets::Locks } else { Brackets::Transaction })
+    }
+
+    pub fn bracket_texts(&self, brackets: Brackets, dialect: Dialect) -> BracketTexts {
+        let writes = self.changes_rows();
+        if brackets != Brackets::Locks {
+            let open = if writes { dialect.begin_write() } else { "BEGIN" };
+            return BracketTexts { open: open.to_owned(), close: "COMMIT".to_owned() };
+        }
+        let (sql, name) = (Statements::of(self.schema.version), self.schema.table_name(0));
+        let lock = if writes { "WRITE" } else { "READ" };
+        BracketTexts {
+            open: sql.text("lock-tables", &name).replace("{lock}", lock),
+            close: sql.text("unlock-tables", &name),
         }
     }
 }

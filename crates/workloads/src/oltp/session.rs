@@ -3,9 +3,9 @@
 //! Statements are addressed by kind and table. Whether they travel prepared or as text is decided
 //! when they are made; neither allocates later.
 
-use driver::{Answer, Connection, Error, Statement, Value};
+use driver::{Connection, Error, Value};
 
-use super::rest::Habit;
+use super::rest::{Form, Habit, send};
 use super::rules::{RollBack, Rules};
 use super::script::Oltp;
 use super::sql::{KINDS, Kind, Statements, Template};
@@ -28,12 +28,6 @@ pub struct Session<C, H> {
     habit: H,
     /// By kind.
     pub answers: [Answers; KINDS],
-}
-
-/// How one statement travels.
-pub enum Form {
-    Prepared(Statement),
-    Text(Template),
 }
 
 impl<C: Connection, H: Habit> Session<C, H> {
@@ -124,21 +118,6 @@ impl<C: Connection, H: Habit> Session<C, H> {
                 Ok(())
             }
             Err(error) => Err(error),
-        }
-    }
-}
-
-pub async fn send<C: Connection>(
-    connection: &mut C,
-    text: &mut String,
-    form: &Form,
-    values: &[Value<'_>],
-) -> Result<Answer, Error> {
-    match form {
-        Form::Prepared(statement) => connection.execute(*statement, values).await,
-        Form::Text(template) => {
-            template.fill(values, text);
-            connection.query(text).await
         }
     }
 }

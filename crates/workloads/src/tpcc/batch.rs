@@ -18,15 +18,17 @@
 
 mod arrays;
 mod lists;
+mod sets;
 
-use std::ops::{Deref, DerefMut, RangeInclusive};
+use std::ops::RangeInclusive;
 
-use driver::{Connection, Dialect, Error, Rows, Statement, Value};
+use driver::{Connection, Dialect, Error, Statement, Value};
 
 use self::arrays::Arrays;
 use self::lists::Lists;
-use super::client::{Count, Desk};
-use super::inputs::{Customer, Delivery, LINES_MAX, Line, NewOrder, OrderStatus, Payment, StockLevel};
+use self::sets::{FILE, Few, Priced, PricedLines, StockChange, StockChanges, TakenOrders};
+use super::desk::{Count, Desk};
+use super::inputs::{Customer, Delivery, LINES_MAX, NewOrder, OrderStatus, Payment, StockLevel};
 use super::options::Tpcc;
 use super::random::DISTRICTS;
 use super::statements::{
@@ -35,8 +37,6 @@ use super::statements::{
 };
 use super::{options, rows};
 use load::{Attempt, Outcome};
-
-const FILE: &str = include_str!("batch.sql");
 
 pub struct BatchForm {
     brackets: Brackets,
@@ -59,82 +59,6 @@ enum Sets {
     Arrays(Arrays),
     Lists(Lists),
 }
-
-/// At most `N` values in place.
-#[derive(Debug, Clone, Copy)]
-struct Few<T, const N: usize> {
-    values: [T; N],
-    count: usize,
-}
-
-impl<T: Copy + Default, const N: usize> Default for Few<T, N> {
-    fn default() -> Few<T, N> {
-        Few { values: [T::default(); N], count: 0 }
-    }
-}
-
-impl<T, const N: usize> Few<T, N> {
-    fn push(&mut self, value: T) {
-        self.values[self.count] = value;
-        self.count += 1;
-    }
-}
-
-impl<T, const N: usize> Deref for Few<T, N> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.values[..self.count]
-    }
-}
-
-impl<T, const N: usize> DerefMut for Few<T, N> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.values[..self.count]
-    }
-}
-
-/// A line whose item is sold.
-#[derive(Debug, Clone, Copy, Default)]
-struct Priced {
-    number: i64,
-    line: Line,
-    amount_cents: i64,
-    is_original: bool,
-    /// Its stock, as a place among the changes.
-    change: usize,
-}
-
-/// What an order does to one stock row.
-#[derive(Debug, Clone, Copy, Default)]
-struct StockChange {
-    w: i64,
-    item: i64,
-    left: i64,
-    quantity: i64,
-    lines: i64,
-    remote: i64,
-    /// Where the row is in the answer.
-    row: usize,
-}
-
-type PricedLines = Few<Priced, LINES_MAX>;
-type StockChanges = Few<StockChange, LINES_MAX>;
-
-/// An order that leaves the queue.
-#[derive(Debug, Clone, Copy, Default)]
-struct Taken {
-    d: i64,
-    o: i64,
-    c: i64,
-    sum_cents: i64,
-}
-
-const DISTRICTS_MAX: usize = DISTRICTS as usize;
-type TakenOrders = Few<Taken, DISTRICTS_MAX>;
-
-/// Column of `desk.rows` in which a stock row has the text of the order's district.
-const DISTRICT_TEXT: usize = 4;
 
 impl BatchForm {
     pub fn prepare<C: Connection>(tpcc: &Tpcc, connection: &mut C) -> Result<BatchForm, Error> {
@@ -410,19 +334,4 @@ fn take_stock<C>(desk: &Desk<C>, home: i64, lines: &mut PricedLines, changes: &m
         priced.is_original = priced.is_original && is_original(desk.rows.text(change.row, 3));
     }
     Ok(())
-}
-
-/// Gives each order the values of its row in `desk.rows`; the district is the row's first column.
-fn attach<C>(
-    desk: &Desk<C>,
-    orders: &mut TakenOrders,
-    take: impl Fn(&mut Taken, &Rows, usize) -> Result<(), Error>,
-) -> Result<(), Error> {
-    for row in 0..desk.rows.len() {
-        let d = desk.rows.int(row, 0)?;
-        if let Some(order) = orders.iter_mut().find(|order| order.d == d) {
-            take(order, &desk.rows, row)?;
-        }
-    }
-    if desk.rows.len() == orders.len() { Ok(()) } else { Err(missing("the order of every row of new_order")) }
 }

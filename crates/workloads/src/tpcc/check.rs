@@ -6,24 +6,20 @@
 //! changes the tables. It changes nothing, and is no measure of how fast a server was.
 
 mod journal;
+mod violation;
 
 use std::ops::RangeInclusive;
 
 use driver::{Admin, Dialect, Error};
 
-use super::client::Count;
+use self::violation::{ROWS_MAX, Rule, SQL, grouped, one_line, rule, violation};
+use super::desk::Count;
 use super::options::Delivery;
 use super::options::{DEFERRED_DELIVERY, Tpcc};
 use super::random::{CUSTOMERS_PER_DISTRICT, DISTRICTS, ITEMS};
 use crate::sections::section;
 use load::Tally;
 
-const SQL: &str = include_str!("conditions.sql");
-
-/// Rows of one query that are shown; a broken table would have millions.
-const ROWS_MAX: usize = 1000;
-/// Rows that a violation shows.
-const ROWS_SHOWN: usize = 5;
 /// Kinds of transactions that change the tables, as places in the list of kinds.
 const NEW_ORDER: usize = 0;
 const PAYMENT: usize = 1;
@@ -58,15 +54,6 @@ struct Query {
     keys: &'static [&'static str],
     /// What its other columns are about.
     rules: &'static [Rule],
-}
-
-struct Rule {
-    name: &'static str,
-    text: &'static str,
-}
-
-const fn rule(name: &'static str, text: &'static str) -> Rule {
-    Rule { name, text }
 }
 
 const QUERIES: &[Query] = &[
@@ -301,7 +288,7 @@ impl Ledger<'_> {
         let mut violations = self.contradictions(admin)?;
         violations.extend(self.differences(&found, counts.as_ref()));
         if let Some(ran) = ran {
-            violations.extend(journal::violations(self, admin, ran)?);
+            violations.extend(journal::violations(self.tpcc, self.loaded.delivered, admin, ran)?);
             violations.extend(self.early_skips(ran));
         }
         Ok(violations)
@@ -337,7 +324,7 @@ impl Ledger<'_> {
         });
         let mut violations = self.contradictions(admin)?;
         violations.extend(self.differences(&found, Some(&counts)));
-        violations.extend(journal::violations(self, admin, ran)?);
+        violations.extend(journal::violations(self.tpcc, self.loaded.delivered, admin, ran)?);
         let rest = match violations.as_slice() {
             [] => "the data are consistent".to_owned(),
             _ => format!("the data are wrong:\n{}", violations.join("\n")),
@@ -430,24 +417,6 @@ impl Ledger<'_> {
     }
 }
 
-/// `rule (its text) is broken in N places: (w 1, d 2: -1), …; by: SELECT …`
-fn violation(rule: &Rule, keys: &[&str], place: usize, broken: &[&Vec<Option<String>>], sql: &str) -> String {
-    let shown = |row: &&Vec<Option<String>>| {
-        let cell = |at: usize| row[at].as_deref().unwrap_or("NULL");
-        let named: Vec<String> = keys.iter().enumerate().map(|(at, key)| format!("{key} {}", cell(at))).collect();
-        format!("({}: {})", named.join(", "), cell(keys.len() + place))
-    };
-    let first: Vec<String> = broken.iter().take(ROWS_SHOWN).map(shown).collect();
-    let more = if broken.len() > ROWS_SHOWN { ", …" } else { "" };
-    let places = match broken.len() {
-        1 => "1 place".to_owned(),
-        ROWS_MAX.. => format!("{ROWS_MAX} places or more"),
-        count => format!("{count} places"),
-    };
-    let Rule { name, text } = rule;
-    format!("{name} ({text}) is broken in {places}: {}{more}; by: {}", first.join(", "), one_line(sql))
-}
-
 fn is_zero(number: &str) -> bool {
     !number.is_empty() && number.bytes().all(|byte| matches!(byte, b'0' | b'.' | b'-'))
 }
@@ -456,23 +425,6 @@ fn is_zero(number: &str) -> bool {
 fn units(cell: Option<&str>, sql: &str) -> Result<i64, Error> {
     let digits = cell.unwrap_or("0").replace('.', "");
     digits.parse().map_err(|_| Error::Protocol(format!("no number but {cell:?} from {sql}")))
-}
-
-fn one_line(sql: &str) -> String {
-    sql.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// 12,345
-fn grouped(number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = if number < 0 { "-".to_owned() } else { String::new() };
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

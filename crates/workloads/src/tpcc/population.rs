@@ -8,12 +8,10 @@ use driver::{Error, RowSink, Value};
 use super::meta::{self, FORMAT_VERSION};
 use super::options::Tpcc;
 use super::random::{CUSTOMERS_PER_DISTRICT, DISTRICTS, ITEMS, LAST_NAMES, LastName, c_last_of_load, nurand, rnd};
-use super::schema::{RELATIONS, Relation};
+use super::schema::{NEW_ORDERS_PER_DISTRICT, RELATIONS, Relation};
 use super::text::{Address, Text, data, digits, fill};
 use load::Rng;
 
-/// Of the orders of a district, those that wait for their delivery are the last ones.
-pub const NEW_ORDERS_PER_DISTRICT: i64 = 900;
 /// The oldest order that waits.
 const FIRST_NEW_ORDER: i64 = CUSTOMERS_PER_DISTRICT - NEW_ORDERS_PER_DISTRICT + 1;
 const LOADED_AT: Value<'static> = Value::Text(b"2025-01-01 00:00:00");

@@ -15,7 +15,7 @@
 
 use driver::{Admin, Connection, Dialect, Error, Statement, Value};
 
-use super::client::{Count, Desk, Progress};
+use super::desk::{Count, Desk, Progress};
 use super::inputs::{Customer, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use super::options::{self, Tpcc};
 use super::random::DISTRICTS;

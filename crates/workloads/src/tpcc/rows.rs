@@ -10,7 +10,7 @@
 
 use driver::{Connection, Error, Statement, Value};
 
-use super::client::{Count, Desk};
+use super::desk::{Count, Desk};
 use super::inputs::{Customer, Delivery, Line, NewOrder, OrderStatus, Payment, StockLevel};
 use super::options::{self, Tpcc};
 use super::random::DISTRICTS;

@@ -13,6 +13,9 @@ use super::random::{CUSTOMERS_PER_DISTRICT, DISTRICTS, ITEMS};
 use crate::sections::find;
 use load::Table;
 
+/// Of the orders of a district, those that wait for their delivery are the last ones.
+pub const NEW_ORDERS_PER_DISTRICT: i64 = 900;
+
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The tables, each before those that it refers to, so that they can be dropped in this order; that the big
@@ -71,7 +74,7 @@ impl Relation {
             Relation::OrderLine => (districts, customers * 10),
             Relation::Stock => (warehouses * ITEMS as u64, warehouses * ITEMS as u64),
             Relation::Customer | Relation::Orders | Relation::History => (districts, customers),
-            Relation::NewOrder => (districts, districts * super::population::NEW_ORDERS_PER_DISTRICT as u64),
+            Relation::NewOrder => (districts, districts * NEW_ORDERS_PER_DISTRICT as u64),
             Relation::District => (districts, districts),
             Relation::Warehouse => (warehouses, warehouses),
             Relation::Item => (ITEMS as u64, ITEMS as u64),

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use driver::{Code, Connection, Dialect, Error, Statement, Value};
 
-use super::client::Desk;
+use super::desk::Desk;
 use super::random::ITEMS;
 use crate::sections::{find, prepared, section};
 use load::Attempt;

@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
 
-use super::client::{Count, Duty, Parameter, TpccClient};
+use super::client::{Duty, Parameter, TpccClient};
+use super::desk::Count;
 use super::inputs::{Customer, Drawer, Inputs};
 use super::null::NullEngine;
 use super::options::{self, Delivery, Form, Mix};

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use driver::{Connection, Error, Statement, Value};
 
-use super::super::client::Desk;
+use super::super::desk::Desk;
 use super::super::inputs::{Delivery, NewOrder, Payment};
 use super::super::rows;
 use super::super::stamp::StampText;
@@ -12,7 +12,7 @@ use super::super::statements::{
     Buffer, Cents, Change, H_DATA_BYTES, Preparer, REREADS_MAX, Shown, history_data, missing, money, outrun,
     payment_note, read, write,
 };
-use super::{DISTRICT_TEXT, FILE, Few, PricedLines, StockChanges, Taken, TakenOrders};
+use super::sets::{DISTRICT_TEXT, DISTRICTS_MAX, FILE, Few, PricedLines, StockChanges, Taken, TakenOrders, attach};
 use load::Attempt;
 
 pub struct Arrays {
@@ -174,7 +174,7 @@ impl Arrays {
         attempt: &mut Attempt,
     ) -> Result<TakenOrders, Error> {
         let mut taken = TakenOrders::default();
-        let mut wanted = Few::<i64, { super::DISTRICTS_MAX }>::default();
+        let mut wanted = Few::<i64, DISTRICTS_MAX>::default();
         districts.for_each(|d| wanted.push(d));
         for _ in 0..REREADS_MAX {
             let found = self.oldest(desk, w, &wanted, attempt).await?;
@@ -232,13 +232,13 @@ impl Arrays {
         attempt.writes += 2;
         let values = [Value::Int(delivery.carrier), ds.value(), os.value(), w];
         desk.connection.fetch(self.carry, &values, &mut desk.rows).await?;
-        super::attach(desk, taken, |order, rows, row| {
+        attach(desk, taken, |order, rows, row| {
             order.c = rows.int(row, 1)?;
             Ok(())
         })?;
         let values = [Value::Text(now), ds.value(), os.value(), w];
         desk.connection.fetch(self.lines, &values, &mut desk.rows).await?;
-        super::attach(desk, taken, |order, rows, row| {
+        attach(desk, taken, |order, rows, row| {
             order.sum_cents = rows.decimal(row, 1, 2)?;
             Ok(())
         })?;

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use driver::{Connection, Error, Statement, Value};
 
-use super::super::client::Desk;
+use super::super::desk::Desk;
 use super::super::inputs::{Delivery, LINES_MAX, NewOrder, Payment};
 use super::super::rows;
 use super::super::stamp::StampText;
@@ -16,7 +16,7 @@ use super::super::statements::{
     Buffer, ByCount, C_DATA_BYTES, H_DATA_BYTES, LINES_OF_ORDER, Preparer, history_data, money, outrun, payment_note,
     read, read_row, write,
 };
-use super::{DISTRICT_TEXT, DISTRICTS_MAX, FILE, PricedLines, StockChanges, Taken, TakenOrders};
+use super::sets::{DISTRICT_TEXT, DISTRICTS_MAX, FILE, PricedLines, StockChanges, Taken, TakenOrders, attach};
 use load::Attempt;
 
 /// Lines of an order whose items are sold: one of five may not be.
@@ -220,7 +220,7 @@ impl Lists {
             .await?
             .is(orders, "carry-orders")?;
         read(desk, self.customers.of(taken.len()).0, &values[1..], attempt).await?;
-        super::attach(desk, taken, |order, rows, row| {
+        attach(desk, taken, |order, rows, row| {
             order.c = rows.int(row, 1)?;
             Ok(())
         })?;
@@ -229,7 +229,7 @@ impl Lists {
         let (least, most) = (LINES_OF_ORDER.start() * orders, LINES_OF_ORDER.end() * orders);
         lines.is_within(least..=most, "deliver-lines")?;
         read(desk, self.sums.of(taken.len()).0, &values[1..], attempt).await?;
-        super::attach(desk, taken, |order, rows, row| {
+        attach(desk, taken, |order, rows, row| {
             order.sum_cents = rows.decimal(row, 1, 2)?;
             Ok(())
         })?;

@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use driver::{Admin, Error};
 
-use super::{Ledger, Rule, grouped, one_line, rule, violation};
+use super::violation::{Rule, SQL, grouped, one_line, rule, violation};
 use crate::sections::section;
 use crate::tpcc::DEFERRED_DELIVERY;
-use crate::tpcc::client::Count;
-use crate::tpcc::options::Delivery;
+use crate::tpcc::desk::Count;
+use crate::tpcc::options::{Delivery, Tpcc};
 use crate::tpcc::random::DISTRICTS;
 use load::{Line, Tally};
 
@@ -37,16 +37,17 @@ fn entries(line: Line<'_>) -> impl Iterator<Item = Delivered> {
     orders.map(move |(o, d)| Delivered { w, d, o: *o, carrier })
 }
 
-/// Where Deliveries are queued; each line is a violation.
-pub fn violations(ledger: &Ledger<'_>, admin: &mut Admin, ran: &Tally) -> Result<Vec<String>, Error> {
-    if ledger.tpcc.delivery != Delivery::Queued {
+/// Where Deliveries are queued; each line is a violation. `loaded` orders of each district were delivered when the
+/// tables were loaded.
+pub fn violations(tpcc: &Tpcc, loaded: i64, admin: &mut Admin, ran: &Tally) -> Result<Vec<String>, Error> {
+    if tpcc.delivery != Delivery::Queued {
         return Ok(Vec::new());
     }
     let mut delivered: Vec<Delivered> = ran.journal.lines().flat_map(entries).collect();
     delivered.sort_unstable();
     let mut violations = counted(ran, delivered.len() as u64);
     violations.extend(twice(&delivered));
-    violations.extend(carriers(ledger, admin, &delivered)?);
+    violations.extend(carriers(loaded, admin, &delivered)?);
     Ok(violations)
 }
 
@@ -77,9 +78,9 @@ fn twice(delivered: &[Delivered]) -> Option<String> {
 }
 
 /// District by district, since an answer is held in memory.
-fn carriers(ledger: &Ledger<'_>, admin: &mut Admin, delivered: &[Delivered]) -> Result<Option<String>, Error> {
-    let sql = section(super::SQL, "carriers", admin.dialect());
-    let sql = sql.replace("{delivered}", &ledger.loaded.delivered.to_string());
+fn carriers(loaded: i64, admin: &mut Admin, delivered: &[Delivered]) -> Result<Option<String>, Error> {
+    let sql = section(SQL, "carriers", admin.dialect());
+    let sql = sql.replace("{delivered}", &loaded.to_string());
     let mut rows = Vec::new();
     for district in delivered.chunk_by(|one, other| (one.w, one.d) == (other.w, other.d)) {
         let Delivered { w, d, .. } = district[0];

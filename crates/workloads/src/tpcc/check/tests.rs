@@ -72,7 +72,7 @@ fn tpcc(given: &[(&str, &str)]) -> Tpcc {
 
 /// What the clients of [`TRANSACTIONS`] counted.
 fn tally() -> Tally {
-    let mut tally = Tally { counts_ever: vec![0; super::super::client::COUNT_NAMES.len()], ..Tally::default() };
+    let mut tally = Tally { counts_ever: vec![0; super::super::desk::COUNT_NAMES.len()], ..Tally::default() };
     tally.kinds.resize_with(KINDS.len(), KindTally::default);
     tally.kinds[NEW_ORDER].committed_ever = 2;
     tally.kinds[PAYMENT].committed_ever = 1;

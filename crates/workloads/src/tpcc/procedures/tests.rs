@@ -10,7 +10,8 @@ use std::task::{Context, Poll, Waker};
 use driver::{Answer, Code, Part, Rows};
 
 use super::*;
-use crate::tpcc::client::{COUNT_NAMES, Duty, Parameter, TpccClient};
+use crate::tpcc::client::{Duty, Parameter, TpccClient};
+use crate::tpcc::desk::COUNT_NAMES;
 use crate::tpcc::inputs::{Drawer, Inputs};
 use crate::tpcc::random::ITEMS;
 use load::{Client, OptionValue, Options, Turn};
