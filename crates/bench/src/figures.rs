@@ -4,16 +4,23 @@
 //! board, whose latencies are within 0.4 %.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use load::{Failure, Histogram, OptionValue, Options, Reading, Tally, Workload, wrong_answers};
 
-use super::live::Mark;
 use super::tables::Tables;
 use crate::command_line::{Compat, Reconnect, Request};
 use crate::report::{BenchReport, Times, WRONG_ANSWERS};
 use ::report::sysbench::{Buckets, Fairness, Figures, Heading, IntervalFigures, Latency, Percentile, Queries};
 use ::report::tpcc;
 use trial::observe::Readings;
+
+/// A moment of the run, and what had been counted by then.
+#[derive(Debug, Clone, Default)]
+pub struct Mark {
+    pub at: Duration,
+    pub counted: Reading,
+}
 
 /// A load thread that used more of its core had no room left.
 const THREAD_CPU_MAX: f64 = 0.85;

@@ -7,20 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{Board, Live, Reading, Reported, Reporter};
+use load::{Board, Live, Reported, Reporter};
 
-use super::figures;
+use super::figures::{self, Mark};
 use crate::command_line::{Format, Request};
 use crate::report::BenchInterval;
 use ::report::sysbench::{IntervalFigures, Layout};
 use terminal::{note, print};
-
-/// A moment of the run, and what had been counted by then.
-#[derive(Debug, Clone, Default)]
-pub struct Mark {
-    pub at: Duration,
-    pub counted: Reading,
-}
 
 pub struct LiveReport<'a> {
     request: &'a Request,

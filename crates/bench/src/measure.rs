@@ -9,9 +9,10 @@ use load::{
     ReusesTables,
 };
 
-use super::live::{LiveReport, Mark};
+use super::figures::{self, Mark};
+use super::job::Job;
+use super::live::LiveReport;
 use super::tables::{self, Tables};
-use super::{Job, figures};
 use crate::command_line::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::report::BenchReport;
 use ::report::dbt2::Arithmetic;

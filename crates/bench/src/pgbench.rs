@@ -5,6 +5,7 @@
 
 mod figures;
 mod init;
+mod job;
 mod log;
 mod options;
 mod place;
@@ -12,29 +13,16 @@ mod run;
 mod words;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use driver::Admin;
 use experiment::TargetUrl;
 use terminal::{Failure, exit, note, print};
 
-use crate::end_late;
+use crate::job::{end_late, located};
+use job::Job;
 use options::{Asked, Request};
 
 pub use options::help;
-
-/// No statement before the run takes longer, but for those that make tables.
-const STATEMENT_LIMIT: Duration = Duration::from_secs(60);
-
-/// One request with everything it needs.
-struct Job {
-    request: Request,
-    place: TargetUrl,
-    target: driver::Target,
-    interrupted: Arc<AtomicBool>,
-}
 
 pub fn command(words: &[String]) -> Result<u8, Failure> {
     let request = match options::read(words).map_err(|why| Failure::usage(anyhow!(why)))? {
@@ -50,7 +38,7 @@ pub fn command(words: &[String]) -> Result<u8, Failure> {
     };
     request.notes.iter().for_each(|text| note(&format!("warning: {text}")));
     let place = place::of(&request).map_err(|why| Failure::usage(anyhow!(why)))?;
-    let place = crate::located(&place, None)?;
+    let place = located(&place, None)?;
     if request.debug {
         note(&described(&request, &place));
     }
@@ -69,12 +57,4 @@ fn described(request: &Request, place: &TargetUrl) -> String {
     };
     let (port, clients, database) = (place.port(), request.clients, place.database());
     format!("pghost: {host} pgport: {port} nclients: {clients} {length} dbName: {database}")
-}
-
-impl Job {
-    fn admin(&self) -> anyhow::Result<Admin> {
-        let driver::Target { dialect, endpoint, login } = &self.target;
-        let admin = Admin::connect(*dialect, endpoint, login, STATEMENT_LIMIT);
-        admin.with_context(|| format!("connection to {} failed", self.place))
-    }
 }

@@ -5,6 +5,7 @@
 
 mod operations;
 
+use operations::{TABLE_STYLE, grouped};
 use std::collections::BTreeMap;
 
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, Width};
@@ -13,7 +14,6 @@ use serde_json::{Value, json};
 
 use ::report::{dbt2, kinds, sysbench::wrong_answers, tpcc};
 use record::format::KindRecord;
-use record::format::figures::{self, fixed};
 use record::format::operations::{SHORT, flagged};
 
 /// Version of the JSON below.
@@ -21,9 +21,6 @@ const FORMAT_VERSION: u32 = 1;
 
 /// The flag of answers that are not what the workload declares.
 pub const WRONG_ANSWERS: &str = "wrong-answers";
-
-/// One table row of times.
-const TABLE_STYLE: &str = "     ──            ";
 
 /// Everything one run came to.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -421,10 +418,6 @@ const NAME_WIDTH: usize = 15;
 
 fn row(name: &str, text: &str) -> String {
     format!("{name:<NAME_WIDTH$} {text}")
-}
-
-fn grouped(number: f64) -> String {
-    figures::grouped(&fixed(number, 0))
 }
 
 /// Broken at spaces, its further lines so many columns in.

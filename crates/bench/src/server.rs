@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use driver::{Admin, Endpoint, Error, Login};
 use load::{OptionValue, Scratch};
 
-use super::Job;
+use super::job::Job;
 use crate::command_line::Request;
 use experiment::{TargetUrl, shell_word};
 use trial::target_tables;

@@ -8,7 +8,7 @@ use driver::{Admin, Isolation};
 use indicatif::{ProgressBar, ProgressStyle};
 use load::{Loader, Setting, Table};
 
-use super::Job;
+use super::job::Job;
 use super::server::listed;
 use terminal::{Failure, exit, note, print};
 

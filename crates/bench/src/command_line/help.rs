@@ -3,8 +3,10 @@
 use load::{OptionSpec, WorkloadKind};
 use workloads::WORKLOADS;
 
+use super::options::FLAGS;
+use super::request::Verb;
 use super::words::normal;
-use super::{Verb, draft};
+use super::workload_options::{default_of, is_switch};
 
 /// Help fits a terminal of this width; texts begin at this column.
 const WIDTH: usize = 100;
@@ -78,7 +80,7 @@ pub fn workload_help(verb: Verb, kind: &'static WorkloadKind) -> String {
 }
 
 fn default(spec: &OptionSpec) -> String {
-    match draft::default_of(spec).as_str() {
+    match default_of(spec).as_str() {
         "" => "none".to_owned(),
         "[]" => "all".to_owned(),
         default => default.to_owned(),
@@ -87,7 +89,7 @@ fn default(spec: &OptionSpec) -> String {
 
 fn option_name(spec: &OptionSpec) -> String {
     let alias = spec.aliases.first().map_or(String::new(), |alias| format!(", --{}", normal(alias)));
-    format!("--{}{alias}{}", normal(spec.name), if draft::is_switch(spec) { "" } else { " VALUE" })
+    format!("--{}{alias}{}", normal(spec.name), if is_switch(spec) { "" } else { " VALUE" })
 }
 
 /// Options about how to run mean nothing to the other commands, which accept them all the same so
@@ -97,7 +99,7 @@ const FOR_EVERY_COMMAND: [&str; 8] =
 
 fn flags_help(verb: Verb) -> String {
     let shown = |name: &str| verb == Verb::Bench || FOR_EVERY_COMMAND.contains(&name);
-    let flags = draft::flags().filter(|flag| !flag.help.is_empty() && shown(flag.name));
+    let flags = FLAGS.iter().filter(|flag| !flag.help.is_empty() && shown(flag.name));
     let text = flags.map(|flag| {
         let alias = flag.aliases.first().filter(|alias| alias.len() > 1 && **alias != "url");
         let alias = alias.map_or(String::new(), |alias| format!(", --{alias}"));
@@ -182,7 +184,7 @@ mod tests {
             }
         }
         let text = command_help(Verb::Bench);
-        for flag in draft::flags().filter(|flag| !flag.help.is_empty()) {
+        for flag in FLAGS.iter().filter(|flag| !flag.help.is_empty()) {
             assert!(text.contains(&format!("--{}", flag.name)), "{}", flag.name);
         }
     }

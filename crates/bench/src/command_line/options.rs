@@ -6,10 +6,10 @@
 use driver::Secret;
 
 use super::draft::Draft;
+use super::request::{Arrivals, Compat, ForcedShutdown, Format, Reconnect};
 use super::target::{LoginParts, only_one};
 use super::values::{self, choice, count, percentile, seconds};
 use super::words::{Takes, switch};
-use super::{Arrivals, Compat, ForcedShutdown, Format, Reconnect};
 use experiment::{TargetKind, TargetUrl, TlsMode};
 
 type Apply = fn(&mut Draft, &str) -> Result<(), String>;

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use load::{Commands, OptionValue, Owner, Workload, WorkloadKind};
 use workloads::workload_kind;
 
-use super::options;
 use super::words::{Given, Word};
 
 /// The workload of the user's own transactions, and its keys for a script.
@@ -53,10 +52,9 @@ impl Program {
         self.declared.commands().expect("a script has commands")
     }
 
-    /// Takes an option that is the script's, or sysbench's; whether it is nobody else's.
-    pub fn keeps(&mut self, given: &Given) -> bool {
+    /// Takes an option that is the script's, or sysbench's; whether it is nobody else's. `is_ours`: it is dbduel's too.
+    pub fn keeps(&mut self, given: &Given, is_ours: bool) -> bool {
         let owner = self.commands().owner(&given.name);
-        let is_ours = options::find(&given.name).is_some();
         if owner.is_some() || !is_ours {
             self.given.insert(given.name.replace('-', "_"), OptionValue::Text(given.value.clone()));
         }

@@ -2,6 +2,9 @@
 
 use super::*;
 use experiment::TargetKind;
+use load::OptionValue;
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(str::to_owned).collect()

@@ -7,7 +7,7 @@ use driver::{Admin, Dialect};
 use load::{ErrorCounts, KindTally, Tally};
 use script::pgbench::{Listed, Pgbench};
 
-use super::Job;
+use super::job::Job;
 
 /// SQLSTATE of a deadlock; every other failure that may be tried again is one of serialization.
 pub const DEADLOCKS: [&str; 2] = ["40P01", "1213"];

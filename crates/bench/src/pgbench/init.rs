@@ -8,7 +8,7 @@ use load::{Loader, Workload};
 use script::pgbench::{BUILTINS, Pgbench, PgbenchTables, Rules};
 use terminal::{Failure, exit, note};
 
-use super::Job;
+use super::job::Job;
 use super::options::Init;
 
 /// Sessions that load side by side.

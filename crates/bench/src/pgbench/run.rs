@@ -14,8 +14,8 @@ use script::pgbench::{Pgbench, PgbenchTables, Rules, Watch};
 use terminal::{Failure, exit, note, print};
 
 use super::figures::{Run, partitions, spread};
+use super::job::{Job, STATEMENT_LIMIT};
 use super::log::Log;
-use super::{Job, STATEMENT_LIMIT};
 
 /// Sizes the series of a run by number, and ends one that never ends.
 const ENDLESS: Duration = Duration::from_secs(86_400);

@@ -3,7 +3,10 @@
 use comfy_table::{CellAlignment, ColumnConstraint, Table};
 use load::{OperationTally, ProgramTally};
 
-use super::{TABLE_STYLE, grouped};
+use record::format::figures::{self, fixed};
+
+/// One table row of times.
+pub const TABLE_STYLE: &str = "     ──            ";
 
 const COLUMNS: [&str; 7] = ["operation", "count", "statements", "connections", "seconds", "client CPU s", "note"];
 /// Statements and connections, which --json has too.
@@ -76,6 +79,10 @@ fn row(operation: &OperationTally) -> [String; 7] {
 /// To the microsecond.
 fn seconds(ns: u64) -> String {
     format!("{:.6}", ns as f64 / 1e9)
+}
+
+pub fn grouped(number: f64) -> String {
+    figures::grouped(&fixed(number, 0))
 }
 
 #[cfg(test)]
