@@ -2,21 +2,25 @@
 //!
 //! `DBDUEL_BLESS=1 cargo test -p dbduel golden` rewrites the texts; review the change like code.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::render::html::{RECORDS_BEGIN, RECORDS_END, SCRIPT, STYLE};
+use crate::reports::rendered;
+use analysis::conclude_with_seconds;
 use fixtures::{
     CANDIDATE, FLUSH, INDEPENDENT, PLANTED, StoredRun, Story, add_cause_test, cores_run, duel_after_search, kinds_run,
     ladder_run, many_levels_run, many_passes_run, passes_run, quickstart_run, statements_run, stored_run, tpcc_run,
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
-    AaRecord, ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, Point, Purpose, StatementPlan,
-    Status, TrialRecord,
+    AaRecord, ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, Point, Purpose, Series,
+    StatementPlan, Status, TrialRecord,
 };
+use record::{RunDir, StoredTrials};
 
 fn evidence(story: &Story) -> Evidence {
     evidence_of(stored_run(story))

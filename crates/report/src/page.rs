@@ -11,10 +11,10 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-use analysis::SERIES_COLUMN;
 use analysis::timeline::told;
+use analysis::{SERIES_COLUMN, conclude_with_seconds};
 use record::format::{EmbeddedRecords, FORMAT_VERSION, Series};
-use record::{expect_format, plain_file};
+use record::{StoredTrials, expect_format, plain_file};
 
 use super::render::html::{self, RECORDS_BEGIN, RECORDS_END};
 use super::sections::{document, seconds};
@@ -101,4 +101,31 @@ pub fn records_of(page: &str) -> Result<EmbeddedRecords> {
     let version = records["run"]["format_version"].as_u64().context(DAMAGED)?;
     expect_format(version, FORMAT_VERSION).context("cannot read the raw records in this page")?;
     serde_json::from_value(records).context(DAMAGED)
+}
+
+impl Evidence {
+    /// Judges what a page carries with it.
+    pub fn of_page(page: &str) -> Result<Evidence> {
+        let EmbeddedRecords { plan, run, trials, series, observed, windows, profiles, note, baseline } =
+            records_of(page)?;
+        let conclusions = conclude_with_seconds(&plan, &run, &trials, &series);
+        // A page does not say where its run lies.
+        let trials = StoredTrials::new(trials, None);
+        let folder = String::new();
+        let evidence = Evidence { folder, plan, run, trials, series, observed, windows, profiles, note, conclusions };
+        match baseline {
+            Some(baseline) => evidence.against(&baseline),
+            None => Ok(evidence),
+        }
+    }
+}
+
+/// The style sheet of pages.
+pub fn page_style() -> &'static str {
+    html::STYLE
+}
+
+/// What stands inside the one script element of a page that a browser runs: a policy can allow it by its hash.
+pub fn inline_script() -> String {
+    format!("\n{}", html::SCRIPT)
 }

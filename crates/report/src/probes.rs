@@ -4,7 +4,7 @@ use record::format::{DecisionKind, Point, Purpose, TrialRecord, point_text};
 use record::metric::unit;
 
 use super::Evidence;
-use super::sentences::causes::setting;
+use super::sentences::probes::setting;
 use super::wording::number;
 
 pub const HEADING: [&str; 7] = ["trial", "purpose", "contender", "workload", "level", "block", "outcome"];

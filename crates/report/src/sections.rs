@@ -7,7 +7,7 @@ mod differences;
 mod first;
 pub mod gate;
 mod host;
-pub mod kinds;
+mod kinds;
 mod ladder;
 mod latency;
 mod levels;
@@ -21,27 +21,16 @@ mod recovery;
 pub mod scaling;
 pub mod seconds;
 pub mod settings_and_plans;
+mod topic;
 mod transactions;
 mod trials;
 mod tuning;
 mod waterfall;
 mod workers;
 
-use analysis::WorkloadConclusions;
-
 use super::Evidence;
-use crate::document::{Block, Document, Section};
-
-/// One topic. Lives beside the list that holds all of them.
-pub trait Topic: Sync {
-    /// None where the run has nothing of it.
-    fn section(&self, evidence: &Evidence) -> Option<Section>;
-
-    /// Whether it says something of the race of a search, which has no verdicts.
-    fn is_of_a_race(&self) -> bool {
-        false
-    }
-}
+use crate::document::Document;
+use topic::{Topic, as_title, by_workload, capitalised, stopped};
 
 /// Every topic behind the first screen.
 pub const TOPICS: &[&dyn Topic] = &[
@@ -70,7 +59,7 @@ pub const TOPICS: &[&dyn Topic] = &[
 
 /// The whole report of a run.
 pub fn document(evidence: &Evidence) -> Document {
-    let is_race = is_race(evidence);
+    let is_race = evidence.is_race();
     let topics = TOPICS.iter().filter(|topic| !is_race || topic.is_of_a_race());
     Document {
         name: evidence.plan.name.clone(),
@@ -80,11 +69,6 @@ pub fn document(evidence: &Evidence) -> Document {
         sections: topics.filter_map(|topic| topic.section(evidence)).collect(),
         folder: evidence.folder.clone(),
     }
-}
-
-/// The trials of a race would praise whom they chose: it has no verdict.
-pub fn is_race(evidence: &Evidence) -> bool {
-    evidence.run.search.as_ref().is_some_and(|search| search.run.is_none())
 }
 
 /// What to know before anything else.
@@ -98,33 +82,4 @@ fn note(evidence: &Evidence) -> Option<String> {
     });
     let notes: Vec<String> = evidence.note.iter().cloned().chain(baselines).collect();
     (!notes.is_empty()).then(|| notes.join("; "))
-}
-
-/// The blocks of each workload, below its name where there are several.
-fn by_workload(evidence: &Evidence, body: impl Fn(&WorkloadConclusions) -> Vec<Block>) -> Vec<Block> {
-    let workloads = &evidence.conclusions.workloads;
-    let titled = |workload: &WorkloadConclusions| {
-        let body = body(workload);
-        let title = (workloads.len() > 1 && !body.is_empty()).then(|| Block::heading(workload.workload.as_str()));
-        title.into_iter().chain(body)
-    };
-    workloads.iter().flat_map(titled).collect()
-}
-
-/// Sentences that lack their full stop.
-fn stopped(lines: Vec<String>) -> Vec<String> {
-    let full_stop = |line: String| if line.ends_with(['.', ':', '?', '!']) { line } else { line + "." };
-    lines.into_iter().map(full_stop).collect()
-}
-
-/// A title; one that begins with a unit or a quantile (`tps`, `p95`) stays as it is.
-fn as_title(text: &str) -> String {
-    let first = text.split(' ').next().unwrap_or_default();
-    let is_word = first.len() > 3 && first.bytes().all(|letter| letter.is_ascii_lowercase());
-    if is_word { capitalised(text) } else { text.to_owned() }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -3,15 +3,14 @@
 //! The candidate is the subject; a factor or a percentage, never both; the interval follows.
 
 use analysis::{
-    Caveat, Comparison, HeadToHead, MetricComparison, PartKind, Parts, Verdict, WorkloadConclusions, less_is_better,
+    Caveat, Comparison, HeadToHead, MetricComparison, Part, PartKind, Parts, Verdict, WorkloadConclusions, less_is_better,
 };
 use record::format::figures::fixed;
 use record::format::{PlanRecord, Point, point_text};
 use record::rule;
 
 use super::Evidence;
-use super::sections::kinds;
-use super::wording::{self, joined, number, percent};
+use super::wording::{self, count, joined, number, percent};
 
 /// From this factor on a factor is easier to read than a percentage.
 const FACTOR_MIN: f64 = 2.0;
@@ -21,6 +20,9 @@ const BLOCKS_MAX: usize = 1000;
 const QUANTILES: [(&str, &str); 3] =
     [("latency_ms_p95", "95 %"), ("latency_ms_p99", "99 %"), ("latency_ms_p50", "half")];
 
+/// Kinds that a sentence names.
+const NAMED: usize = 2;
+
 /// The verdict, and what must be read with it.
 pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &HeadToHead) -> Vec<String> {
     let plan = &evidence.plan;
@@ -28,11 +30,52 @@ pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Hea
     let is_led = latency.is_some();
     let first = latency.unwrap_or_else(|| throughput(plan, workload, duel));
     let cost = workload.decided_by_cost(duel).filter(|_| !is_led);
-    let parts = kinds::sentence(duel).or_else(|| operations(duel));
+    let parts = kinds(duel).or_else(|| operations(duel));
     let rest = [parts, deferring(duel), cost.map(|cost| cost_of(plan, cost))];
     let several = evidence.conclusions.workloads.len() > 1;
     let first = if several { format!("{}: {first}", workload.workload) } else { first };
     std::iter::once(first).chain(rest.into_iter().flatten()).chain(durability(evidence, [duel])).collect()
+}
+
+/// The kinds of a comparison that has any.
+pub fn kinds_of(duel: &HeadToHead) -> Option<&Parts> {
+    duel.parts.as_ref().filter(|parts| parts.kind == PartKind::Kind)
+}
+
+/// `` `8.0` is slower in 14 of 46 kinds, most at point/connect (0.61x) and write/commit (0.82x); faster in 6; … ``
+fn kinds(duel: &HeadToHead) -> Option<String> {
+    let parts = kinds_of(duel)?;
+    let all = parts.operations.len();
+    let with = |verdict: Verdict| -> Vec<&Part> {
+        let mut kinds: Vec<&Part> = parts.operations.iter().filter(|kind| kind.comparison.verdict == verdict).collect();
+        let off = |kind: &Part| kind.comparison.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+        kinds.sort_by(|one, other| off(other).total_cmp(&off(one)));
+        kinds
+    };
+    let (slower, faster) = (with(Verdict::Slower), with(Verdict::Faster));
+    let [same, open] = [Verdict::NoDifferenceShown, Verdict::Inconclusive].map(|verdict| with(verdict).len());
+    let rest = [(same, "the same within the margin"), (open, "not decided")];
+    let rest = rest.into_iter().filter(|(number, _)| *number > 0).map(|(number, text)| format!("{number} {text}"));
+    if slower.is_empty() && faster.is_empty() {
+        let rest = joined(rest.collect());
+        return Some(format!("None of {} is shown to differ: {rest}.", count(all, "kind")));
+    }
+    let said = [
+        format!("slower in {} of {}{}", slower.len(), count(all, "kind"), furthest(&slower)),
+        format!("faster in {}{}", faster.len(), furthest(&faster)),
+    ];
+    Some(format!("`{}` is {}.", duel.candidate, said.into_iter().chain(rest).collect::<Vec<_>>().join("; ")))
+}
+
+/// `, most at point/connect (0.61x) and write/commit (0.82x)`
+fn furthest(kinds: &[&Part]) -> String {
+    let named =
+        kinds.iter().take(NAMED).map(|kind| format!("{} ({})", kind.name, wording::ratio_only(&kind.comparison)));
+    let most = if kinds.len() > NAMED { "most " } else { "" };
+    match kinds {
+        [] => String::new(),
+        _ => format!(", {most}at {}", joined(named.collect())),
+    }
 }
 
 /// `Of 84 operations 42 are slower and 42 are not decided.`
@@ -62,7 +105,7 @@ pub fn throughput(plan: &PlanRecord, workload: &WorkloadConclusions, duel: &Head
     }
     match overall.verdict {
         Verdict::Faster | Verdict::Slower => {
-            let place = kinds::parts(duel).map_or_else(|| place(workload, overall), over_kinds);
+            let place = kinds_of(duel).map_or_else(|| place(workload, overall), over_kinds);
             format!("{}{}.", pair.difference(overall, &place), but_slower(duel))
         }
         Verdict::NoDifferenceShown => {

@@ -146,7 +146,7 @@ pub fn method(plan: &PlanRecord) -> String {
     if candidates > 1 {
         text += &format!("; {candidates} candidates share the error");
     }
-    text += &super::sections::gate::about(plan).map_or(String::new(), |about| format!("; {about}"));
+    text += &shared_error(plan).map_or(String::new(), |about| format!("; {about}"));
     let clones = method.work_copy.as_ref().map(|how| format!("data by {how}"));
     for told in clones.into_iter().chain(method.arrangement().map(str::to_owned)) {
         text += &format!("; {told}");
@@ -456,6 +456,18 @@ pub fn against_nothing(checks: &[CheckRecord]) -> Option<String> {
     };
     let runs: Vec<String> = CheckRecord::named(checks, CheckRecord::NULL_SERVER).map(one).collect();
     (!runs.is_empty()).then(|| format!("against the null server: {}", runs.join("; ")))
+}
+
+/// How verdicts of several workloads share the error, and how they do not.
+fn shared_error(plan: &PlanRecord) -> Option<String> {
+    let workloads = plan.workloads.len();
+    (workloads > 1).then(|| {
+        format!(
+            "each of the {workloads} workloads has an error rate of {} of its own; `--gate` uses {} for each",
+            percent(1.0 - plan.method.confidence),
+            percent(analysis::gate::level(plan))
+        )
+    })
 }
 
 #[cfg(test)]

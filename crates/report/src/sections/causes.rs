@@ -9,8 +9,7 @@ use super::{Topic, capitalised};
 use crate::Evidence;
 use crate::document::{Block, Section, Text};
 use crate::sentences;
-use crate::sentences::causes::setting;
-use crate::sentences::probes::stopped;
+use crate::sentences::probes::{setting, stopped};
 use crate::wording::number;
 
 pub struct Causes;

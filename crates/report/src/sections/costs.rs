@@ -3,7 +3,7 @@
 use analysis::{Cost, HeadToHead, WorkloadConclusions};
 use record::format::point_text;
 
-use super::first::interval_title;
+use super::levels::interval_title;
 use super::{Topic, by_workload, stopped};
 use crate::Evidence;
 use crate::document::{Block, Column, Section, Table};

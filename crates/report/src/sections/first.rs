@@ -3,14 +3,14 @@
 use analysis::differences::{Why, drifts};
 use analysis::{
     Cause, Caveat, Comparison, FindingKind, Grade, HeadToHead, QUICK_BELOW_S, Verdict, WorkloadConclusions,
-    less_is_better,
 };
 use record::format::point_text;
 
+use super::levels::ratio_title;
 use super::{kinds, ladder, levels, matrix, waterfall};
 use crate::Evidence;
 use crate::document::{Block, Cell, Chart, Column, Row, RowKind, Section, Table, Text, Tone};
-use crate::wording::{self, count, duration, joined, percent};
+use crate::wording::{self, count, duration, joined};
 use crate::{sentences, verdict};
 
 /// Caveats on the first screen; the others stand further down.
@@ -122,11 +122,15 @@ fn main_chart(evidence: &Evidence) -> Option<Block> {
             None => Block::table(table),
         };
     };
-    if let Some(chart) = workload.ladders.first().and_then(|one| waterfall::waterfall(evidence, workload, one)) {
+    if let Some(chart) = workload
+        .ladders
+        .first()
+        .and_then(|one| waterfall::waterfall(workload, one, ladder::table(evidence, workload, one)))
+    {
         return Some(Block::chart(chart));
     }
     if let [duel] = workload.duels.as_slice()
-        && let Some(parts) = kinds::parts(duel)
+        && let Some(parts) = verdict::kinds_of(duel)
         && let Some(chart) = kinds::chart(parts)
     {
         return Some(Block::chart(Chart { table: Some(kinds::groups(duel, parts)), ..chart }));
@@ -405,15 +409,4 @@ fn how(evidence: &Evidence) -> String {
         count(host.cores as usize, "core"),
         evidence.run.started_at.get(..10).unwrap_or(&evidence.run.started_at),
     )
-}
-
-/// `5.6 / 5.5` where the names are short and a higher value is better.
-pub fn ratio_title(comparison: &Comparison) -> String {
-    let title = format!("{} / {}", comparison.candidate, comparison.baseline);
-    if title.chars().count() > 16 || less_is_better(&comparison.metric) { "ratio".to_owned() } else { title }
-}
-
-/// Of several decisions at once: how sure all intervals together are.
-pub fn interval_title(comparison: &Comparison) -> String {
-    format!("{} CI", percent(comparison.confidence))
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use analysis::gate::{Answer, Condition, Gate, Weaker};
 use analysis::less_is_better;
 use record::format::gate::QUANTILES;
-use record::format::{PlanRecord, point_text};
+use record::format::point_text;
 use record::quantity::percent_text;
 
 use super::{Topic, stopped};
 use crate::Evidence;
 use crate::document::{Block, Cell, Column, Row, RowKind, Section, Span, Table, Text, Tone};
-use crate::wording::{bound, joined, percent};
+use crate::wording::{bound, joined};
 
 pub struct Limits;
 
@@ -147,18 +147,6 @@ fn tone(answer: Answer) -> Tone {
         Answer::Failed => Tone::Slower,
         Answer::NotDecided => Tone::Open,
     }
-}
-
-/// How verdicts of several workloads share the error, and how they do not.
-pub fn about(plan: &PlanRecord) -> Option<String> {
-    let workloads = plan.workloads.len();
-    (workloads > 1).then(|| {
-        format!(
-            "each of the {workloads} workloads has an error rate of {} of its own; `--gate` uses {} for each",
-            percent(1.0 - plan.method.confidence),
-            percent(analysis::gate::level(plan))
-        )
-    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! Kinds of statements, each measured by itself: their groups, a dot with its interval for each, and all figures.
 
-use analysis::{Comparison, Explained, HeadToHead, Part, PartKind, Parts, Verdict, WorkloadConclusions};
+use analysis::{Comparison, Explained, HeadToHead, Part, Parts, WorkloadConclusions};
 
-use super::first::interval_title;
-use super::{Topic, by_workload, stopped};
+use super::levels::interval_title;
+use super::topic::{Topic, by_workload, stopped};
 use crate::Evidence;
 use crate::document::{
     Axis, Bar, Block, Cell, Chart, Column, Key, Plot, RowKind, Rows, Scale, Section, Table, Text, Tone,
 };
 use crate::sentences;
+use crate::verdict::kinds_of;
 use crate::wording::{self, count};
 
 const ABOUT_GROUPS: &str = "Geometric means over the kinds that every contender completed correctly: each kind weighs the same. Ratio above 1: \
@@ -22,16 +23,11 @@ impl Topic for Kinds {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let of_workload = |workload: &WorkloadConclusions| {
             let several = workload.duels.len() > 1;
-            let of_duel = |duel: &HeadToHead| parts(duel).map(|parts| blocks(evidence, duel, parts, several));
+            let of_duel = |duel: &HeadToHead| kinds_of(duel).map(|parts| blocks(evidence, duel, parts, several));
             workload.duels.iter().filter_map(of_duel).flatten().collect()
         };
         Section::of("kinds", "Kinds of statements", by_workload(evidence, of_workload))
     }
-}
-
-/// The kinds of a comparison that has any.
-pub fn parts(duel: &HeadToHead) -> Option<&Parts> {
-    duel.parts.as_ref().filter(|parts| parts.kind == PartKind::Kind)
 }
 
 fn blocks(evidence: &Evidence, duel: &HeadToHead, parts: &Parts, several: bool) -> Vec<Block> {
@@ -199,43 +195,4 @@ fn kind_row(kind: &Part) -> [Cell; 8] {
         Text::verdict(comparison.verdict, wording::verdict(comparison)).and_quiet(marks).into(),
         cause.into(),
     ]
-}
-
-/// `` `8.0` is slower in 14 of 46 kinds, most at point/connect (0.61x) and write/commit (0.82x); faster in 6; … ``
-pub fn sentence(duel: &HeadToHead) -> Option<String> {
-    let parts = parts(duel)?;
-    let all = parts.operations.len();
-    let with = |verdict: Verdict| -> Vec<&Part> {
-        let mut kinds: Vec<&Part> = parts.operations.iter().filter(|kind| kind.comparison.verdict == verdict).collect();
-        let off = |kind: &Part| kind.comparison.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-        kinds.sort_by(|one, other| off(other).total_cmp(&off(one)));
-        kinds
-    };
-    let (slower, faster) = (with(Verdict::Slower), with(Verdict::Faster));
-    let [same, open] = [Verdict::NoDifferenceShown, Verdict::Inconclusive].map(|verdict| with(verdict).len());
-    let rest = [(same, "the same within the margin"), (open, "not decided")];
-    let rest = rest.into_iter().filter(|(number, _)| *number > 0).map(|(number, text)| format!("{number} {text}"));
-    if slower.is_empty() && faster.is_empty() {
-        let rest = wording::joined(rest.collect());
-        return Some(format!("None of {} is shown to differ: {rest}.", count(all, "kind")));
-    }
-    let said = [
-        format!("slower in {} of {}{}", slower.len(), count(all, "kind"), furthest(&slower)),
-        format!("faster in {}{}", faster.len(), furthest(&faster)),
-    ];
-    Some(format!("`{}` is {}.", duel.candidate, said.into_iter().chain(rest).collect::<Vec<_>>().join("; ")))
-}
-
-/// Kinds that a sentence names.
-const NAMED: usize = 2;
-
-/// `, most at point/connect (0.61x) and write/commit (0.82x)`
-fn furthest(kinds: &[&Part]) -> String {
-    let named =
-        kinds.iter().take(NAMED).map(|kind| format!("{} ({})", kind.name, wording::ratio_only(&kind.comparison)));
-    let most = if kinds.len() > NAMED { "most " } else { "" };
-    match kinds {
-        [] => String::new(),
-        _ => format!(", {most}at {}", wording::joined(named.collect())),
-    }
 }

@@ -4,14 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use stats::Basis;
-
 use analysis::{
     Caveat, Comparison, Gain, Interaction, Ladder, LevelChange, Rung, Stage, StageKind, Verdict, WorkloadConclusions,
 };
 use record::format::ladder::ChangeRecord;
 
-use super::{Topic, by_workload, stopped, waterfall};
+use super::waterfall::{Mark, interval, ratio, waterfall};
+use super::{Topic, by_workload, stopped};
 use crate::Evidence;
 use crate::document::{Block, Cell, Column, Section, Table, Text};
 use crate::sentences::one_line;
@@ -39,7 +38,7 @@ impl Topic for Ladders {
 fn of_ladder(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladder, is_first: bool) -> Vec<Block> {
     let mut body = vec![Block::heading(title(workload, ladder))];
     body.extend(Block::list(changes(ladder)));
-    let chart = waterfall::waterfall(evidence, workload, ladder).map(Block::chart);
+    let chart = waterfall(workload, ladder, table(evidence, workload, ladder)).map(Block::chart);
     let table = || Block::Table(self::table(evidence, workload, ladder));
     match chart {
         Some(_) if is_first => body.push(Block::OnPage(vec![table()])),
@@ -89,34 +88,6 @@ pub fn table(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladde
         columns.insert(DURABILITY_COLUMN + 1, Column::number("first commit s", 1));
     }
     Table::new(columns).with_rows(rows(evidence, ladder))
-}
-
-/// What a step is drawn and called as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
-    Gain,
-    Loss,
-    /// Speed for a weaker promise, however much.
-    Trade,
-    NotShown,
-    NotMeasured,
-}
-
-impl Mark {
-    pub fn of(rung: &Rung) -> Mark {
-        match rung.gain {
-            _ if rung.refused.is_some() => Mark::NotMeasured,
-            None => Mark::NotMeasured,
-            Some(_) if rung.trade.is_some() => Mark::Trade,
-            Some(_) if !rung.is_shown() || is_mixed(rung) => Mark::NotShown,
-            Some(gain) if gain.ratio < 1.0 => Mark::Loss,
-            Some(_) => Mark::Gain,
-        }
-    }
-}
-
-fn is_mixed(rung: &Rung) -> bool {
-    rung.step.as_ref().is_some_and(|step| step.verdict == Verdict::Mixed)
 }
 
 /// `tpcc: ladder on `5.5`, committed New-Orders per minute (NOPM)`.
@@ -181,24 +152,6 @@ fn at_levels(overall: &Comparison, points: &[Comparison]) -> String {
         }
     });
     told.collect()
-}
-
-/// `1.88x, 95 % CI 1.80–1.95`; a plain t interval is marked.
-pub fn gain(gain: &Gain) -> String {
-    match gain.bounds {
-        Some(_) => format!("{}x, 95 % CI {}", ratio(gain), interval(gain)),
-        None => format!("{}x", ratio(gain)),
-    }
-}
-
-fn ratio(gain: &Gain) -> String {
-    ratio_text(gain.ratio)
-}
-
-fn interval(gain: &Gain) -> String {
-    let mark = if gain.basis == Basis::Plain { " t" } else { "" };
-    let text = |(low, high)| wording::bounds(low, high) + mark;
-    gain.bounds.map_or("-".to_owned(), text)
 }
 
 /// What the table does not say: the whole, the safe part of it, trades, who is missing, and caveats.

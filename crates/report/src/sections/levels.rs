@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 
 use analysis::{
     COLLECTED_SECONDS, Caveat, Cell, Comparison, HeadToHead, Law, Scaling, Step, Summary, WorkloadConclusions,
+    less_is_better,
 };
 use record::format::{ContenderRecord, Point, point_text};
 
-use super::first::{interval_title, ratio_title};
-use super::scaling::CPU_USE;
 use super::{Topic, as_title, by_workload, precision, stopped};
 use crate::Evidence;
 use crate::document::{
     Axis, Bar, Block, COLORS, Chart, Column, Dot, Key, Plane, Plot, RowKind, Rows, Scale, Section, Series, Style,
     Table, Text,
 };
-use crate::wording::{self, count, number};
+use crate::wording::{self, count, number, percent};
+
+pub const CPU_USE: &str = "cpu_use";
 
 /// What a reader wants beside throughput, in the order of the table.
 const CELL_METRICS: [(&str, &str); 6] = [
@@ -456,6 +457,17 @@ pub fn pairs(evidence: &Evidence, duel: &HeadToHead) -> Option<Chart> {
             estimate: overall.ratio,
         }),
     })
+}
+
+/// `5.6 / 5.5` where the names are short and a higher value is better.
+pub fn ratio_title(comparison: &Comparison) -> String {
+    let title = format!("{} / {}", comparison.candidate, comparison.baseline);
+    if title.chars().count() > 16 || less_is_better(&comparison.metric) { "ratio".to_owned() } else { title }
+}
+
+/// Of several decisions at once: how sure all intervals together are.
+pub fn interval_title(comparison: &Comparison) -> String {
+    format!("{} CI", percent(comparison.confidence))
 }
 
 #[cfg(test)]

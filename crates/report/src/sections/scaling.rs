@@ -8,7 +8,8 @@ use analysis::{Estimate, Law, LawRatio, Scaling, Step, Summary, WorkloadConclusi
 use record::format::figures::fixed;
 use record::point::CORES;
 
-use super::{Topic, by_workload, levels, stopped};
+use super::levels::{self, CPU_USE};
+use super::{Topic, by_workload, stopped};
 use crate::Evidence;
 use crate::document::{Block, Column, Section, Table};
 use crate::wording::{self, number, percent, ratio_text};
@@ -86,8 +87,6 @@ fn row(scaling: &Scaling, step: &Step) -> Vec<String> {
     let rest = [with_bounds(&value, number), speed_up, efficiency, ratio, step.value.trials.to_string()];
     std::iter::once(step.n.to_string()).chain(clients).chain(rest).collect()
 }
-
-pub const CPU_USE: &str = "cpu_use";
 
 /// Headings of what each step costs; none where nobody could see a cost.
 fn cost_heading(scaling: &Scaling) -> Vec<String> {

@@ -3,15 +3,14 @@
 //! The scale is logarithmic, so that bars of equal length are equal gains. Trades, what is not shown and what was
 //! not measured have tones of their own; the interval of a step lies on top of the rung below.
 
-use analysis::{Gain, Ladder, Rung, WorkloadConclusions};
+use analysis::{Gain, Ladder, Rung, Verdict, WorkloadConclusions};
+use stats::Basis;
 
-use super::ladder::{self, Mark};
-use crate::Evidence;
-use crate::document::{Axis, Bar, Chart, Key, Plot, Rows, Scale, Text, Tone};
+use crate::document::{Axis, Bar, Chart, Key, Plot, Rows, Scale, Table, Text, Tone};
 use crate::wording;
 
-/// With the table of the ladder behind it; None where no step was measured.
-pub fn waterfall(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &Ladder) -> Option<Chart> {
+/// With the `table` of the ladder behind it; None where no step was measured.
+pub fn waterfall(workload: &WorkloadConclusions, ladder: &Ladder, table: Table) -> Option<Chart> {
     let bars = bars(ladder);
     if bars.iter().all(|bar| bar.span.is_none()) {
         return None;
@@ -32,7 +31,7 @@ pub fn waterfall(evidence: &Evidence, workload: &WorkloadConclusions, ladder: &L
             "Logarithmic: bars of equal length are equal gains. Thin: the interval of each step, on top of the rung below.",
         ),
         alt: "The gain of each step of the ladder; the table has the figures.".to_owned(),
-        table: Some(ladder::table(evidence, workload, ladder)),
+        table: Some(table),
         plot: Plot::Rows(Rows {
             x: Axis { title: format!("times the base{base}"), scale: Scale::Ratio, ticks: Vec::new() },
             bars,
@@ -79,7 +78,7 @@ fn total(label: &str, gain: &Gain) -> Bar {
 
 fn bar(label: &str, tone: Tone, span: Option<(f64, f64)>, thin: Option<(f64, f64)>, gain: Option<&Gain>) -> Bar {
     let numbers = gain.map_or("not measured".to_owned(), |gain| format!("{}x", wording::ratio_text(gain.ratio)));
-    let title = gain.map_or(numbers.clone(), ladder::gain);
+    let title = gain.map_or(numbers.clone(), self::gain);
     Bar {
         label: label.to_owned(),
         tone,
@@ -91,4 +90,50 @@ fn bar(label: &str, tone: Tone, span: Option<(f64, f64)>, thin: Option<(f64, f64
         numbers,
         title: format!("{label}: {title}"),
     }
+}
+
+/// What a step is drawn and called as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    Gain,
+    Loss,
+    /// Speed for a weaker promise, however much.
+    Trade,
+    NotShown,
+    NotMeasured,
+}
+
+impl Mark {
+    pub fn of(rung: &Rung) -> Mark {
+        match rung.gain {
+            _ if rung.refused.is_some() => Mark::NotMeasured,
+            None => Mark::NotMeasured,
+            Some(_) if rung.trade.is_some() => Mark::Trade,
+            Some(_) if !rung.is_shown() || is_mixed(rung) => Mark::NotShown,
+            Some(gain) if gain.ratio < 1.0 => Mark::Loss,
+            Some(_) => Mark::Gain,
+        }
+    }
+}
+
+fn is_mixed(rung: &Rung) -> bool {
+    rung.step.as_ref().is_some_and(|step| step.verdict == Verdict::Mixed)
+}
+
+/// `1.88x, 95 % CI 1.80–1.95`; a plain t interval is marked.
+pub fn gain(gain: &Gain) -> String {
+    match gain.bounds {
+        Some(_) => format!("{}x, 95 % CI {}", ratio(gain), interval(gain)),
+        None => format!("{}x", ratio(gain)),
+    }
+}
+
+pub fn ratio(gain: &Gain) -> String {
+    wording::ratio_text(gain.ratio)
+}
+
+pub fn interval(gain: &Gain) -> String {
+    let mark = if gain.basis == Basis::Plain { " t" } else { "" };
+    let text = |(low, high)| wording::bounds(low, high) + mark;
+    gain.bounds.map_or("-".to_owned(), text)
 }

@@ -5,21 +5,13 @@ use analysis::{Cause, CauseKind, CauseTest, Change, GapChange, Measure, Observed
 use record::format::figures::short_percent;
 use record::format::{ContrastKind, Point, point_text};
 
-use super::probes::trial_failed;
+use super::probes::{setting, trial_failed};
 use super::{Said, costs};
 use crate::wording::number;
 use crate::{Evidence, verdict};
 
 pub fn said(evidence: &Evidence, cause: &Cause) -> Said {
     Said { kind: cause.kind.as_str(), grade: cause.grade.as_str(), text: text(evidence, cause), evidence: lines(cause) }
-}
-
-/// What both contenders are without in a cause test.
-pub fn setting(contrast: ContrastKind) -> &'static str {
-    match contrast {
-        ContrastKind::Tmpfs => "the data of both on tmpfs",
-        ContrastKind::OneClient => "one client",
-    }
 }
 
 fn text(evidence: &Evidence, cause: &Cause) -> String {

@@ -3,9 +3,7 @@
 use analysis::cause_test::BLOCKS as CAUSE_TEST_BLOCKS;
 use analysis::headroom::{BLOCKS as HEADROOM_BLOCKS, Doubled, HeadroomCheck};
 use record::format::figures::signed_percent;
-use record::format::{ContrastRecord, Failure, point_text};
-
-use super::causes::setting;
+use record::format::{ContrastKind, ContrastRecord, Failure, point_text};
 
 pub fn headroom(one: &Doubled) -> String {
     format!("{} at {}, {}: {}", one.contender, point_text(&one.point), one.workload, signed_percent(one.rise, 1))
@@ -29,4 +27,12 @@ pub fn trial_failed(contender: &str, failure: &Failure) -> String {
 pub fn cause_test_unfinished(one: &ContrastRecord) -> String {
     let (what, point, done) = (setting(one.contrast), point_text(&one.point), one.candidate_values.len());
     format!("with {what}: {} at {point}, {}: {done} of {CAUSE_TEST_BLOCKS} blocks", one.candidate, one.workload)
+}
+
+/// What both contenders are without in a cause test.
+pub fn setting(contrast: ContrastKind) -> &'static str {
+    match contrast {
+        ContrastKind::Tmpfs => "the data of both on tmpfs",
+        ContrastKind::OneClient => "one client",
+    }
 }
