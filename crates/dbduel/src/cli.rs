@@ -18,6 +18,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 
 use experiment::{Overrides, meant_by, preset_names, quantity};
 
+use logs::size;
 pub use logs::{CaptureArgs, DigestArgs};
 pub use subject::{SubjectArgs, expect_two};
 pub use terminal::exit;
@@ -733,18 +734,6 @@ pub struct AdviseArgs {
     /// Print the advice as JSON instead of text
     #[arg(long)]
     pub json: bool,
-}
-
-/// A size with its unit.
-fn size(text: &str) -> Result<u64, String> {
-    if text.trim().ends_with(|last: char| last.is_ascii_digit()) {
-        return Err(format!("`{text}` has no unit; write {text}MiB or {text}GiB"));
-    }
-    match quantity::bytes(text) {
-        None => Err(format!("`{text}` is not a size; write 512MiB or 8GiB")),
-        Some(0) => Err("a size of nothing leaves nothing to advise on; write 512MiB or 8GiB".to_owned()),
-        Some(bytes) => Ok(bytes),
-    }
 }
 
 #[derive(Debug, Args)]

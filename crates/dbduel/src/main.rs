@@ -8,6 +8,7 @@
 mod cli;
 mod commands;
 mod hidden;
+mod known;
 mod progress_bar;
 #[cfg(test)]
 mod reference;
@@ -18,23 +19,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use campaign::aa::{Unfit, UnfitBecause};
-use engine::Engines;
-use engines::ENGINES;
-
-use experiment::{Known, Mistakes};
-use load::Workloads;
+use experiment::Mistakes;
+use known::KNOWN;
 use record::shell::shell_path;
 use report::sentences;
-use workloads::{ADVISED, WORKLOADS, null_load};
-
-/// The engines and workloads of this program.
-pub static KNOWN: Known = Known {
-    engines: Engines(ENGINES),
-    workloads: Workloads(WORKLOADS),
-    null_load,
-    advised: ADVISED,
-    shipped: shipped::BY_NAME,
-};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);

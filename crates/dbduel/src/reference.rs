@@ -223,7 +223,7 @@ fn formats() -> String {
     let mut text = "Formats of `dbduel report --format NAME`.\n\n".to_owned();
     let row =
         |(name, description, example): (&str, &str, &str)| vec![code(name), description.to_owned(), code(example)];
-    text += &table(&["format", "holds", "example"], crate::commands::formats().map(row));
+    text += &table(&["format", "holds", "example"], crate::commands::lists::formats().map(row));
     text += "## Observers\n\nWhat watches a trial, and what it leaves in the record.\n\n";
     let row =
         |one: &trial::observe::ObserverKind| vec![code(one.name), one.description.to_owned(), one.example.to_owned()];

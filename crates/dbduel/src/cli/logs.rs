@@ -7,8 +7,7 @@ use capture::{Format, Options, Prefix, Reading, offset_secs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use super::size;
-use record::quantity::percent;
+use record::quantity::{self, percent};
 
 /// How the logs are read, whatever is made of them.
 #[derive(Debug, Clone, Args)]
@@ -92,4 +91,16 @@ pub struct CaptureArgs {
     pub parameter_max_length: Option<usize>,
     #[command(flatten)]
     pub reading: ReadingArgs,
+}
+
+/// A size with its unit.
+pub fn size(text: &str) -> Result<u64, String> {
+    if text.trim().ends_with(|last: char| last.is_ascii_digit()) {
+        return Err(format!("`{text}` has no unit; write {text}MiB or {text}GiB"));
+    }
+    match quantity::bytes(text) {
+        None => Err(format!("`{text}` is not a size; write 512MiB or 8GiB")),
+        Some(0) => Err("a size of nothing leaves nothing to advise on; write 512MiB or 8GiB".to_owned()),
+        Some(bytes) => Ok(bytes),
+    }
 }

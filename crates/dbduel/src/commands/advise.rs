@@ -5,7 +5,8 @@
 
 use anyhow::Context;
 
-use super::{Failure, lists, note, print, write_new};
+use super::written::write_new;
+use super::{Failure, lists, note, print};
 use crate::cli::{AdviseArgs, exit};
 use advisor::advice::{Subject, advise as advice_for};
 use engine::tunable::Machine;

@@ -5,8 +5,9 @@ mod bisect;
 
 use anyhow::{Context, Result, anyhow};
 
+use super::report::first_screen;
 use super::run::{failed, run_to_end};
-use super::{Failure, first_screen, note, print};
+use super::{Failure, note, print};
 use crate::KNOWN;
 use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, RunArgs, exit};
 use campaign::ActiveRun;

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use super::{Failure, print, write_new};
+use super::written::write_new;
+use super::{Failure, print};
 use crate::KNOWN;
 use crate::cli::{InitArgs, exit};
 use experiment::{Experiment, Overrides, new_file, shell_path};

@@ -59,9 +59,7 @@ pub fn rows(what: Listed, folder: &Path) -> Result<Vec<Value>> {
         }
         Listed::Kinds => workloads::listed_kinds().iter().map(kind).collect(),
         Listed::Observers => OBSERVERS.iter().map(|kind| entry(kind.name, kind.description, kind.example)).collect(),
-        Listed::Reports => {
-            super::formats().map(|(name, description, example)| entry(name, description, example)).collect()
-        }
+        Listed::Reports => formats().map(|(name, description, example)| entry(name, description, example)).collect(),
         Listed::Runs => RunDir::all(folder)?.iter().map(run).collect(),
     })
 }
@@ -261,4 +259,10 @@ pub fn cache(args: &CacheArgs) -> Result<u8, Failure> {
     print(&table(&contents.iter().map(row).collect::<Vec<_>>()))?;
     print(&format!("{} in {}\n", quantity::bytes_text(bytes), cache.root().display()))?;
     Ok(exit::DONE)
+}
+
+/// Formats that reports are written in by name: those of `report`, and the tables of `columnar`.
+pub fn formats() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let reports = report::REPORTS.iter().map(|one| (one.name(), one.description(), one.example()));
+    reports.chain([(columnar::NAME, columnar::DESCRIPTION, columnar::EXAMPLE)])
 }

@@ -11,7 +11,9 @@ use record::shell::shell_path;
 use report::Evidence;
 
 use super::follower::Follower;
-use super::{Failure, note, print_report, stored, write_experiment};
+use super::report::first_screen;
+use super::written::write_experiment;
+use super::{Failure, note, print_report, stored};
 use crate::cli::{RunArgs, exit, expect_two};
 use crate::progress_bar::Stderr;
 use crate::shipped;
@@ -114,7 +116,7 @@ fn report_run(args: &RunArgs, run_dir: &RunDir) -> Result<()> {
     }
     let format = if args.json { "json" } else { "text" };
     let color = !args.json && terminal::wants_color();
-    let options = report::Options { color, brief: !args.full, ..super::first_screen() };
+    let options = report::Options { color, brief: !args.full, ..first_screen() };
     print_report(&report::write(run_dir, format, &options)?)
 }
 

@@ -4,7 +4,7 @@
 //! is written here. Where the file has `[recovery]`, a third one lets both crash. What must stay true: no block of the search is one of the duel, no candidate promises less at
 //! a commit than the incumbent does, and a search that was interrupted goes on where its records end.
 
-mod stored;
+pub mod stored;
 
 use std::fs;
 use std::path::Path;
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 
+use super::report::first_screen;
 use super::run::{self, failed};
 use super::{Failure, note, print};
 use crate::KNOWN;
@@ -40,9 +41,6 @@ const BLOCKS_KEPT_FREE: u32 = 8;
 pub fn tune(args: &TuneArgs) -> Result<u8, Failure> {
     refuse_to_overwrite(args.write.as_deref())?;
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
-    if let Some(run) = &args.resume {
-        return stored::go_on(args, run, &interrupted);
-    }
     let begun = Instant::now();
     let subject = args.subject.asked(args.method.overrides()).map_err(Failure::usage)?;
     let (file, overrides) = subject.ok_or_else(|| run::nothing_named("tune"))?;
@@ -267,7 +265,7 @@ fn header(run_dir: &RunDir, draft: &Draft) -> Result<String> {
 fn report_search(run_dir: &RunDir, json: bool, aloud: bool) -> Result<()> {
     run::keep_reports(run_dir)?;
     if aloud {
-        print(&report::write(run_dir, if json { "json" } else { "text" }, &super::first_screen())?)?;
+        print(&report::write(run_dir, if json { "json" } else { "text" }, &first_screen())?)?;
     }
     Ok(())
 }

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 
-use super::{behind_the_search, crashes, of_the_duel, run_args, search_and_duel, write_duel};
+use super::{behind_the_search, crashes, of_the_duel, refuse_to_overwrite, run_args, search_and_duel, write_duel};
 use crate::KNOWN;
 use crate::cli::{TuneArgs, exit};
+use crate::commands::report::first_screen;
 use crate::commands::run::{self, failed};
 use crate::commands::{Failure, print};
 use advisor::draft::{CANDIDATES, Draft};
@@ -32,7 +33,9 @@ struct Stored {
 }
 
 /// `dbduel tune --resume`: the rest of the search, or of the duel behind it.
-pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8, Failure> {
+pub fn go_on(args: &TuneArgs, run: &str) -> Result<u8, Failure> {
+    refuse_to_overwrite(args.write.as_deref())?;
+    let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     let Stored { run_dir, search, draft } = Stored::open(&args.runs, run)?;
     refuse_another_search(args, &draft, &run_dir)?;
     let trials = run_dir.trials()?.all();
@@ -40,16 +43,16 @@ pub fn go_on(args: &TuneArgs, run: &str, interrupted: &AtomicBool) -> Result<u8,
         let (plan, known) = (run_dir.plan()?, search.candidates);
         let mut active_run = ActiveRun::of_stored(&KNOWN, run_dir, &plan, None).map_err(failed)?;
         active_run.leave_out(|name| known.iter().any(|one| one.name == name && one.out.is_some()));
-        return search_and_duel(args, &draft, &active_run, interrupted, Duration::ZERO);
+        return search_and_duel(args, &draft, &active_run, &interrupted, Duration::ZERO);
     };
     let winner = outcome.winner.clone();
     match (outcome.duel.clone(), winner) {
         (Some(duel), Some(winner)) => {
-            go_on_with_the_duel(args, &draft, &run_dir, &search, (&duel, &winner), interrupted)
+            go_on_with_the_duel(args, &draft, &run_dir, &search, (&duel, &winner), &interrupted)
         }
         _ => {
             let raced = Raced { search, spent: spent_earlier(&run_dir.run_record()?, &trials) };
-            behind_the_search(args, &draft, &run_dir, raced, interrupted)
+            behind_the_search(args, &draft, &run_dir, raced, &interrupted)
         }
     }
 }
@@ -69,7 +72,7 @@ fn go_on_with_the_duel(
     let is_over = run_dir.run_record().is_ok_and(|run| run.ended_by.is_some_and(|by| by != "interrupted"));
     let status = if is_over {
         let format = if args.json { "json" } else { "text" };
-        print(&report::write(&run_dir, format, &crate::commands::first_screen())?)?;
+        print(&report::write(&run_dir, format, &first_screen())?)?;
         exit::DONE
     } else {
         let plan = run_dir.plan()?;
