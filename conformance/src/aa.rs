@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::held::dbduel;
+use null::allowed;
 
 #[derive(clap::Args)]
 pub struct AaHistory {
@@ -46,8 +47,7 @@ const WORKLOADS: [&str; 3] = ["oltp_read_only", "oltp_write_only", "oltp_read_wr
 /// Verdicts that claim a difference.
 const CLAIMS: [&str; 2] = ["faster", "slower"];
 
-/// False verdicts that the rule allows, and how rarely chance may bring as many as fail the series.
-const FALSE_SHARE: f64 = 0.05;
+/// How rarely chance may bring as many false verdicts as fail the series.
 const CHANCE_MAX: f64 = 0.03;
 
 /// One engine under one workload.
@@ -215,19 +215,6 @@ fn row(cells: [&str; 9]) -> String {
     let widths = [15, 15, 4, 19, 6, 16, 7, 28, 8];
     let cells = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
     cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-}
-
-/// The most false verdicts that chance explains: it brings more in at most this share of all series.
-fn allowed(verdicts: u32, chance_max: f64) -> u32 {
-    let mut probability = (1.0 - FALSE_SHARE).powi(verdicts as i32);
-    let mut more = 1.0 - probability;
-    let mut count = 0;
-    while more > chance_max {
-        probability *= f64::from(verdicts - count) / f64::from(count + 1) * FALSE_SHARE / (1.0 - FALSE_SHARE);
-        count += 1;
-        more -= probability;
-    }
-    count
 }
 
 #[cfg(test)]

@@ -7,18 +7,19 @@
 mod agents;
 mod namespace;
 mod observed;
+mod runs;
 mod slurm;
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::held::dbduel;
-use agents::{Agent, agents_of};
+use agents::{Agent, agents_of, wait_for};
 use namespace::Namespace;
+use runs::{Bench, Run, SETUP_WITHIN};
 use slurm::Slurm;
 
 #[derive(clap::Args)]
@@ -37,11 +38,9 @@ const RATE: u32 = 100;
 const CLIENTS: u32 = 8;
 const BLOCKS: u32 = 8;
 const SHORT_BLOCKS: u32 = 2;
-const SETUP_WITHIN: Duration = Duration::from_secs(90);
 /// From the cause to the record of the failed trial, and from there to the last agent's end.
 const NOTICED_WITHIN: Duration = Duration::from_secs(3);
 const GONE_WITHIN: Duration = Duration::from_secs(3);
-const POLL: Duration = Duration::from_millis(5);
 
 pub fn run(options: &ConformCluster, root: &Path) -> Result<()> {
     let dbduel = dbduel(root)?;
@@ -69,85 +68,7 @@ pub fn run(options: &ConformCluster, root: &Path) -> Result<()> {
     Ok(())
 }
 
-struct Bench {
-    dbduel: PathBuf,
-    folder: PathBuf,
-    slurm: Slurm,
-}
-
-/// A run under way, in a folder of its own.
-struct Run {
-    child: Child,
-    runs: PathBuf,
-}
-
-impl Run {
-    fn records(&self) -> Vec<Value> {
-        let run = std::fs::read_dir(&self.runs).into_iter().flatten().flatten().next();
-        let text =
-            run.and_then(|run| std::fs::read_to_string(run.path().join("trials.ndjson")).ok()).unwrap_or_default();
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-
-    /// Has the folder of this trial a server's log, so that it has begun?
-    fn has_begun(&self, trial: u32) -> bool {
-        let run = std::fs::read_dir(&self.runs).into_iter().flatten().flatten().next();
-        run.is_some_and(|run| run.path().join(format!("trials/{trial}")).is_dir())
-    }
-
-    fn interrupt(mut self) -> Result<()> {
-        // SAFETY: the child has not been waited for, so its pid is its own.
-        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
-        wait_for("the end of an interrupted run", Duration::from_secs(30), || Ok(self.child.try_wait()?.is_some()))
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn wait_for(what: &str, limit: Duration, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
-    let begun = Instant::now();
-    while !is_so()? {
-        ensure!(begun.elapsed() < limit, "{what}: not within {:.1} s", limit.as_secs_f64());
-        std::thread::sleep(POLL);
-    }
-    Ok(())
-}
-
 impl Bench {
-    fn start(&self, name: &str, file: &str) -> Result<Run> {
-        let path = self.folder.join(format!("{name}.toml"));
-        std::fs::write(&path, file)?;
-        let runs = self.folder.join(name);
-        let mut command = Command::new(&self.dbduel);
-        command.args(["run", "--accept-noisy", "--runs"]).arg(&runs).arg(&path).stdin(Stdio::null());
-        command.env("DBDUEL_CACHE", self.folder.join("cache"));
-        let log = std::fs::File::create(self.folder.join(format!("{name}.log")))?;
-        let child = self.slurm.environment(&mut command).stdout(log.try_clone()?).stderr(log).spawn()?;
-        Ok(Run { child, runs })
-    }
-
-    fn finished(&self, name: &str, file: &str) -> Result<Vec<Value>> {
-        let mut run = self.start(name, file)?;
-        let status = run.child.wait()?;
-        let log = std::fs::read_to_string(self.folder.join(format!("{name}.log"))).unwrap_or_default();
-        ensure!(status.success(), "dbduel run failed ({status})\n{log}");
-        Ok(run.records())
-    }
-
-    /// Holds a finished run to what it recorded.
-    fn verified(&self, name: &str) -> Result<()> {
-        let runs = self.folder.join(name);
-        let run = std::fs::read_dir(&runs)?.flatten().next().context("there is no run")?.path();
-        let done = Command::new(&self.dbduel).args(["verify"]).arg(&run).stdin(Stdio::null()).output()?;
-        ensure!(done.status.success(), "dbduel verify: {}", String::from_utf8_lossy(&done.stdout));
-        Ok(())
-    }
-
     /// The same duel with 1, 2 and 4 workers.
     fn divisions(&self, blocks: u32) -> Result<Vec<String>> {
         println!("workers  trials     due  committed  p50 ms  start spread ms (median, max)  edge error ms (max)");

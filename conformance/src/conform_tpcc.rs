@@ -10,10 +10,11 @@ mod after_load;
 mod after_run;
 mod corruptions;
 mod deferred;
+mod forms;
 mod isolation;
+mod sheet;
 mod statements;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,77 +22,17 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect};
-use load::{Load, LoadOptions, Loader, OptionValue, Options, Tally, Workload};
+use load::{Load, LoadOptions, Loader, Options, Tally, Workload};
 
 use crate::held::dbduel;
 use crate::place::Place;
+pub use forms::ConformTpcc;
+use forms::{FORMS, QUEUED, WHOLE, given};
+use sheet::Sheet;
 
 /// What the statements run with too (`client_on`).
 const DATA_SEED: u64 = 1;
 const LOADERS: usize = 4;
-
-#[derive(clap::Args)]
-pub struct ConformTpcc {
-    /// A server, as mariadb@system or mysql@5.5.9, or sqlite; may be given several times
-    #[arg(long = "engine", default_values = ["mariadb@system", "postgres@system", "sqlite"])]
-    engines: Vec<String>,
-    /// Transactions of each form
-    #[arg(long, default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(1..))]
-    transactions: u64,
-    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
-    clients: u32,
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(i64).range(1..))]
-    warehouses: i64,
-    /// Run only this form: rows, batch or procedures
-    #[arg(long, default_value = "")]
-    form: String,
-    /// Send statements as text; those that are counted one by one are prepared all the same
-    #[arg(long)]
-    as_text: bool,
-    /// Leave out the corruptions, which take a check each
-    #[arg(long)]
-    no_corruptions: bool,
-    /// Load, and run nothing but the tests of isolation
-    #[arg(long)]
-    only_isolation: bool,
-}
-
-pub const FORMS: [&str; 3] = ["rows", "batch", "procedures"];
-/// How Deliveries are run. Queued ones come first: what is in their log is then all that was delivered.
-const QUEUED: &str = "queued";
-const WHOLE: &str = "whole";
-
-/// Lines of the report, and how many of them are wrong.
-#[derive(Default)]
-pub struct Sheet {
-    wrong: usize,
-}
-
-impl Sheet {
-    pub fn title(&self, title: &str) {
-        println!("{title}");
-    }
-
-    pub fn line(&mut self, what: &str, found: impl std::fmt::Display, expected: &str, holds: bool) {
-        self.wrong += usize::from(!holds);
-        println!("  {what:<44} {found:>14}  {expected:<28} {}", if holds { "ok" } else { "WRONG" });
-    }
-
-    pub fn exactly(&mut self, what: &str, found: f64, expected: f64) {
-        self.line(what, found, &format!("{expected}"), found == expected);
-    }
-
-    pub fn within(&mut self, what: &str, found: f64, low: f64, high: f64) {
-        let holds = (low..=high).contains(&found);
-        self.line(what, format!("{found:.4}"), &format!("{low:.4} to {high:.4}"), holds);
-    }
-
-    /// The result of a check: nothing, or a line for each violation.
-    pub fn violations(&mut self, when: &str, violations: &[String]) {
-        self.line(when, violations.len(), "0 violations", violations.is_empty());
-        violations.iter().for_each(|violation| println!("    {violation}"));
-    }
-}
 
 pub fn run(options: &ConformTpcc, root: &Path) -> Result<()> {
     let dbduel = dbduel(root)?;
@@ -103,15 +44,6 @@ pub fn run(options: &ConformTpcc, root: &Path) -> Result<()> {
     }
     ensure!(sheet.wrong == 0, "{} of the figures are not what they should be", sheet.wrong);
     Ok(())
-}
-
-/// The options of one form, as an experiment would give them.
-pub fn given(options: &ConformTpcc, form: &str, delivery: &str) -> BTreeMap<String, OptionValue> {
-    let sent = if options.as_text { "disable" } else { "auto" };
-    let words = [("form", form), ("delivery", delivery), ("db_ps_mode", sent)];
-    let words = words.map(|(name, word)| (name.to_owned(), OptionValue::Text(word.to_owned())));
-    let warehouses = ("warehouses".to_owned(), OptionValue::Number(options.warehouses));
-    words.into_iter().chain([warehouses]).collect()
 }
 
 fn build(options: &ConformTpcc, form: &str, delivery: &str) -> Result<Arc<dyn Workload>> {

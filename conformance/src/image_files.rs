@@ -38,15 +38,11 @@ const NAMES: [&str; 5] = ["usr", "bin", "lib", "share", "data"];
 /// A layer that holds a server as it is shipped.
 const PACKAGE: &str = "mariadb-server-core";
 
-pub fn run(options: &Images, root: &Path) -> Result<()> {
-    if !options.servers {
-        files(options)?;
-    }
-    crate::image_servers::run(root, options.kills, &options.cache)
-}
-
 /// Generated stacks and a package, unpacked by dbduel and by umoci.
-fn files(options: &Images) -> Result<()> {
+pub fn run(options: &Images) -> Result<()> {
+    if options.servers {
+        return Ok(());
+    }
     for program in ["umoci", "skopeo"] {
         if Command::new(program).arg("--version").output().is_err() {
             println!("skipped: {program} is not installed (Debian package `{program}`)");

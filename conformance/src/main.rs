@@ -37,13 +37,15 @@ mod image_servers;
 mod one_trial;
 mod place;
 mod planted;
+mod programs;
 mod slowdowns;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
+use programs::{run, run_quietly};
 
 /// Developer commands of dbduel that measure, or take real servers
 #[derive(Parser)]
@@ -143,7 +145,10 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
-        Task::Images(options) => image_files::run(&options, root),
+        Task::Images(options) => {
+            image_files::run(&options)?;
+            image_servers::run(root, options.kills, &options.cache)
+        }
         Task::Aa(options) => aa::run(&options, root),
         Task::Slowdowns(options) => slowdowns::run(&options, root),
         Task::Planted(options) => planted::run(&options, root),
@@ -185,26 +190,5 @@ fn check_inputs(root: &Path, name: &str, seed: u64, runs: u64) -> Result<()> {
     }
     (0..runs).for_each(|number| target.check(seed, number));
     println!("{name}: {runs} inputs of seed {seed}, no property is broken");
-    Ok(())
-}
-
-/// Runs a program in the workspace, shows its line first, and fails when it does.
-fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let variables: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
-    eprintln!("$ {variables}{program} {}", arguments.join(" "));
-    run_quietly(root, program, arguments, environment)
-}
-
-/// [`run`] for an environment that must not be shown, because it holds a password.
-fn run_quietly(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let status = Command::new(program)
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .current_dir(root)
-        .status()
-        .with_context(|| format!("cannot start `{program}`"))?;
-    if !status.success() {
-        bail!("`{program} {}` failed ({status})", arguments.join(" "));
-    }
     Ok(())
 }

@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::findings::{Finding, findings};
 use crate::held::dbduel;
 use crate::slowdowns::starved_generator;
+use interaction::{Judged, MARIADB};
 
 #[derive(clap::Args)]
 pub struct Planted {
@@ -90,7 +91,6 @@ const NAMES: [&str; 17] = [
     "more concurrency",
     "more efficient",
 ];
-const MARIADB: &str = "mariadb@system";
 const POSTGRES: &str = "postgres@system";
 
 /// What one cause is planted with.
@@ -100,12 +100,6 @@ struct Plot {
     clients: u32,
     sound: String,
     planted: String,
-}
-
-/// What dbduel found of a plant, and what of it is wrong.
-struct Judged {
-    lines: Vec<String>,
-    wrong: Vec<String>,
 }
 
 pub fn run(options: &Planted, root: &Path) -> Result<()> {
@@ -238,7 +232,7 @@ fn judged(cause: Cause, options: &Planted, dbduel: &Path) -> Result<Option<Judge
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o711))?;
     let file = folder.path().join("planted.toml");
     let text = match cause {
-        Cause::Interaction => interaction::experiment(options),
+        Cause::Interaction => interaction::experiment(options.blocks, options.seconds),
         _ => experiment(&cause.plot(folder.path())?, options),
     };
     std::fs::write(&file, text)?;

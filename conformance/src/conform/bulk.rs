@@ -8,7 +8,8 @@ use driver::Admin;
 use load::{OptionValue, Options, Workload};
 
 use super::mariadb::status;
-use super::{load_afresh, run_clients, sysbench};
+use super::script::{load_afresh, run_clients};
+use super::sysbench;
 use crate::held::Held;
 
 const EVENTS: u64 = 200_000;

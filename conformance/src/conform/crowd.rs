@@ -6,7 +6,7 @@ use driver::Dialect;
 use load::Tally;
 
 use super::mariadb::status;
-use super::{Script, load_afresh, run_clients};
+use super::script::{Script, load_afresh, run_clients};
 use crate::held::Held;
 
 const CLIENTS: u32 = 8;

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use anyhow::Result;
 use driver::{Admin, Dialect, Endpoint, Login, Target};
 
-use super::{STATEMENT_LIMIT, Script, load_afresh};
+use super::script::{STATEMENT_LIMIT, Script, load_afresh};
 use crate::held::Held;
 
 const fn script(title: &'static str, workload: &'static str, options: &'static [(&str, &str)]) -> Script {

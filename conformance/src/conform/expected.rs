@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{ROWS, Script};
+use super::script::{Done, ROWS, Script};
 
 /// What one counter must show per transaction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -346,6 +346,36 @@ pub const POSTGRES: &[(u64, Row<7>)] = &[
     (1, row("oltp, nontrx insert", NONTRX_INSERT, None, [0, 1, 0], exact([0, 0, 1, 0, 0, 0, 1]))),
     (1, row("oltp, nontrx delete", NONTRX_DELETE, None, [0, 1, 0], exact([1, 1, 0, 0, 1, 0, 1]))),
 ];
+
+/// One counter of one script, caused by us and by sysbench.
+pub struct Line {
+    pub counter: &'static str,
+    pub expected: Expected,
+    pub ours: f64,
+    pub sysbench: Option<f64>,
+}
+
+pub const OWN_COUNTS: [&str; 3] = ["client's reads", "client's writes", "client's other"];
+
+/// Prints a script's lines and returns how many are wrong.
+pub fn print(server: &str, title: &str, done: &Done, lines: &[Line]) -> usize {
+    println!("{server} {title}: {} transactions", done.transactions);
+    let mut wrong = 0;
+    for Line { counter, expected, ours, sysbench } in lines {
+        let holds = expected.holds(*ours) && sysbench.is_none_or(|seen| expected.holds(seen));
+        let verdict = if holds { "ok" } else { "WRONG" };
+        wrong += usize::from(!holds);
+        let theirs = sysbench.map_or("-".to_owned(), shown);
+        let (expected, ours) = (expected.to_string(), shown(*ours));
+        println!("{:<26} {counter:<16} {expected:>14} {ours:>10} {theirs:>10}  {verdict}", "");
+    }
+    wrong
+}
+
+fn shown(figure: f64) -> String {
+    let text = format!("{figure:.3}");
+    text.strip_suffix(".000").unwrap_or(&text).to_owned()
+}
 
 #[cfg(test)]
 mod tests {

@@ -7,8 +7,9 @@ use anyhow::{Context, Result};
 use driver::Admin;
 use load::Workload;
 
-use super::expected::{MARIADB, MARIADB_COUNTERS, Row};
-use super::{Conform, Done, Line, OWN_COUNTS, load_afresh, print, run_client, sysbench};
+use super::expected::{Line, MARIADB, MARIADB_COUNTERS, OWN_COUNTS, Row, print};
+use super::script::{Conform, Done, load_afresh, run_client};
+use super::sysbench;
 use crate::held::Held;
 
 type Status = BTreeMap<String, f64>;

@@ -8,8 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use driver::Admin;
 
-use super::expected::{POSTGRES, POSTGRES_COUNTERS, Row};
-use super::{Conform, Done, Line, OWN_COUNTS, load_afresh, print, run_client, sysbench};
+use super::expected::{Line, OWN_COUNTS, POSTGRES, POSTGRES_COUNTERS, Row, print};
+use super::script::{Conform, Done, load_afresh, run_client};
+use super::sysbench;
 use crate::held::Held;
 
 /// In the order of [`POSTGRES_COUNTERS`].

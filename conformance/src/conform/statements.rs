@@ -5,7 +5,8 @@ use anyhow::Result;
 use driver::Admin;
 
 use super::expected::{MARIADB, Row};
-use super::{load_afresh, run_client, sysbench};
+use super::script::{load_afresh, run_client};
+use super::sysbench;
 use crate::held::Held;
 
 /// Compares the scripts that sysbench has; returns how many differ.

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use driver::Dialect;
 
-use super::{Done, ROWS, Script};
+use super::script::{Done, ROWS, Script};
 use crate::held::Held;
 
 pub fn is_here() -> bool {

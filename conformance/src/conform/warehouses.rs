@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use driver::{Admin, Target};
 use load::{Checksum, Loader, Workload};
 
-use super::{DATA_SEED, STATEMENT_LIMIT, Script};
+use super::script::{DATA_SEED, STATEMENT_LIMIT, Script};
 use crate::held::Held;
 
 const SCRIPT: Script = Script { title: "tpcc", workload: "tpcc", options: &[("warehouses", "1")], sysbench: None };

@@ -2,6 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+
+const POLL: Duration = Duration::from_millis(5);
 
 /// A process by its id and the moment it was started, so that another one with its id is not taken for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,4 +61,13 @@ pub fn child_of(pid: u32, name: &str) -> Option<Agent> {
 fn pids() -> impl Iterator<Item = i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+pub fn wait_for(what: &str, limit: Duration, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
+    let begun = Instant::now();
+    while !is_so()? {
+        ensure!(begun.elapsed() < limit, "{what}: not within {:.1} s", limit.as_secs_f64());
+        std::thread::sleep(POLL);
+    }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::agents::Agent;
-use super::wait_for;
+use super::agents::wait_for;
 
 const HERE: &str = "10.213.77.1";
 const THERE: &str = "10.213.77.2";

@@ -6,9 +6,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::agents::agents_of;
+use super::agents::{agents_of, wait_for};
 use super::namespace::Namespace;
-use super::{Bench, Run, SETUP_WITHIN, wait_for};
+use super::runs::{Bench, Run, SETUP_WITHIN};
 use crate::held::Held;
 
 const SCHEMES: [(&str, &str); 2] = [("mariadb@system", "mariadb"), ("postgres@system", "postgres")];

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 use super::agents::Agent;
-use super::wait_for;
+use super::agents::wait_for;
 
 const PACKAGES: [&str; 10] = [
     "slurmctld",

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect};
 
-use super::Sheet;
+use super::sheet::Sheet;
 
 /// Chi-square with ten degrees of freedom is above it in one of a thousand populations.
 const CHI_SQUARE_MAX: f64 = 29.588;

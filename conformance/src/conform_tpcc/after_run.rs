@@ -7,7 +7,8 @@ use load::{KindTally, Tally};
 use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::after_load::number;
-use super::{ConformTpcc, Sheet};
+use super::forms::ConformTpcc;
+use super::sheet::Sheet;
 
 /// How often a right figure may be called wrong, on either side. Each check holds a hundred figures to it.
 const CHANCE: f64 = 1e-6;

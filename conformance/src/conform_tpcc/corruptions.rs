@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use driver::Admin;
 use load::{Tally, Workload};
 
-use super::Sheet;
+use super::sheet::Sheet;
 
 /// What is done, the statement, and rules that it breaks. `{waiting}` is an order of district 1 of warehouse 1
 /// that is not delivered, `{newest}` its newest one, `{theirs}` that one's customer.

@@ -4,9 +4,9 @@ use anyhow::{Context, Result};
 use driver::Admin;
 use load::{DeferredLog, Tally, Timing, Workload};
 
-use super::Sheet;
 use super::after_run::Counts;
 use super::corruptions::report;
+use super::sheet::Sheet;
 
 /// As places in the list of kinds.
 const QUEUEING: usize = 3;

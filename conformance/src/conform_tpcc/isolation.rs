@@ -16,7 +16,8 @@ use workloads::tpcc::by_hand::{Customer, Delivery, ITEMS, Inputs, Line, NewOrder
 
 use self::pair::{Arena, Asked, Ended, Held, Met, Other, run};
 use self::stepped::{END, Robbed, Stop};
-use super::{ConformTpcc, FORMS, Sheet, WHOLE, given};
+use super::forms::{ConformTpcc, FORMS, WHOLE, given};
+use super::sheet::Sheet;
 use crate::place::Place;
 
 const NEWEST_ORDER: &str = "SELECT o_id, o_entry_d";

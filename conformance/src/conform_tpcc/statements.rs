@@ -13,7 +13,8 @@ use anyhow::{Context, Result, bail};
 use driver::{Admin, AnyConnection, Dialect};
 use load::{Attempt, Client, Outcome, Tally, Turn};
 
-use super::{ConformTpcc, Sheet, given};
+use super::forms::{ConformTpcc, WHOLE, given};
+use super::sheet::Sheet;
 use crate::place::Place;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);
@@ -169,7 +170,7 @@ pub fn of_connecting(options: &ConformTpcc, form: &str, place: &Place) -> Result
 fn client(options: &ConformTpcc, form: &str, place: &Place) -> Result<impl Client<Connection = AnyConnection> + use<>> {
     let mut connection = connect(place)?;
     connection.block()?;
-    Ok(workloads::tpcc::client_on(&given(options, form, super::WHOLE), connection)?)
+    Ok(workloads::tpcc::client_on(&given(options, form, WHOLE), connection)?)
 }
 
 fn connect(place: &Place) -> Result<AnyConnection> {

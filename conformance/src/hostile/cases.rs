@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use driver::Dialect;
 
-use super::mischief::{ALL, Mischief};
-use super::server::{Kind, Plan};
+use super::mischief::{ALL, Kind, Mischief};
+use super::server::Plan;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {

@@ -4,7 +4,16 @@ use driver::Dialect;
 use driver::mysql::packet::{begin_packet, end_packet, whole_packet};
 use driver::postgres::message::{begin_message, end_message, whole_message};
 
-use super::server::Kind;
+/// What an answer is to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Nothing: MySQL sends first.
+    Greeting,
+    Login,
+    Text,
+    Prepare,
+    Execute,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mischief {

@@ -12,18 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use driver::{Dialect, Honest};
 
-use super::mischief::{Act, Mischief, messages, packets};
-
-/// What an answer is to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Nothing: MySQL sends first.
-    Greeting,
-    Login,
-    Text,
-    Prepare,
-    Execute,
-}
+use super::mischief::{Act, Kind, Mischief, messages, packets};
 
 /// What is done, and from which answer of that kind on, over all connections.
 #[derive(Debug, Clone, Copy)]

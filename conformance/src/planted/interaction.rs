@@ -11,7 +11,13 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::{Judged, MARIADB, Planted};
+pub const MARIADB: &str = "mariadb@system";
+
+/// What dbduel found of a plant, and what of it is wrong.
+pub struct Judged {
+    pub lines: Vec<String>,
+    pub wrong: Vec<String>,
+}
 
 /// The rungs, in their order.
 const POOL: &str = "larger pool";
@@ -23,14 +29,14 @@ const BASE: &str = "small pool";
 /// What each must bring alone to be worth planting.
 const ALONE_LEAST: f64 = 1.5;
 
-pub fn experiment(options: &Planted) -> String {
+pub fn experiment(blocks: u32, seconds: f64) -> String {
     let rung = |name: &str, setting: &str| format!("[[ladder]]\nname = \"{name}\"\nsettings = {{ {setting} }}\n\n");
     format!(
         "name = \"planted\"\nworkload = {{ name = \"oltp_point_select\", rows = 400_000 }}\nsweep.clients = [4]\n\
          method = {{ preset = \"quick\", blocks = {}, duration = \"{}ms\", warmup = \"500ms\", ablation = true }}\n\n\
          [[contender]]\nname = \"{BASE}\"\nengine = \"{MARIADB}\"\nsettings = {{ innodb_buffer_pool_size = \"8M\" }}\n\n{}{}",
-        options.blocks,
-        (options.seconds * 1000.0).round(),
+        blocks,
+        (seconds * 1000.0).round(),
         rung(POOL, "innodb_buffer_pool_size = \"512M\""),
         rung(PAGE_CACHE, "innodb_flush_method = \"fsync\""),
     )
