@@ -6,7 +6,7 @@
 
 use std::io::Write as _;
 
-use crate::{Error, mysql, postgres};
+use crate::error::Error;
 
 /// An answer that is kept whole is no longer: no request asks for as much, so a longer one is an attack or a fault.
 const BYTES_MAX: usize = 64 << 20;
@@ -206,49 +206,6 @@ impl Rows {
         let bytes = self.text.len() + size_of_val(self.cells.as_slice()) + size_of_val(self.ends.as_slice());
         if bytes > BYTES_MAX { Err(too_long()) } else { Ok(()) }
     }
-
-    /// Takes in what a MySQL parser hands over.
-    pub fn take_mysql(&mut self, part: Part<'_>, binary: bool) -> Result<(), Error> {
-        match part {
-            Part::Result => {
-                self.types.clear();
-                self.begin_result();
-            }
-            Part::Column(column) => {
-                self.types.push(mysql::packet::column_type(column)?);
-                if self.keeps_names() {
-                    self.push_name(mysql::packet::column_name(column)?);
-                }
-            }
-            Part::Columns(_) => {}
-            Part::Row(row) if binary => mysql::packet::binary_row(row, self)?,
-            Part::Row(row) => mysql::packet::text_cells(row, &mut |cell| match cell {
-                Some(text) => self.push_text(text),
-                None => self.push_null(),
-            })?,
-        }
-        if matches!(part, Part::Row(_)) {
-            self.end_row()?;
-        }
-        Ok(())
-    }
-
-    /// Takes in what a PostgreSQL parser hands over; its values are text.
-    pub fn take_postgres(&mut self, part: Part<'_>) -> Result<(), Error> {
-        let row = match part {
-            Part::Row(row) => row,
-            Part::Columns(columns) if self.keeps_names() => {
-                self.begin_result();
-                return postgres::message::column_names(columns, &mut |name| self.push_name(name));
-            }
-            _ => return Ok(()),
-        };
-        postgres::message::cells(row, &mut |cell| match cell {
-            Some(text) => self.push_text(text),
-            None => self.push_null(),
-        })?;
-        self.end_row()
-    }
 }
 
 /// What a parser finds in an answer, for its caller.
@@ -291,6 +248,7 @@ fn decimal(text: &[u8], scale: u32) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mysql;
 
     #[test]
     fn inexact_numbers_come_as_their_shortest_digits() {

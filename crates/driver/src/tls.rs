@@ -17,7 +17,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
 use crate::deadline::Deadline;
-use crate::transport::{count, receive, send_some};
+use crate::socket::{count, receive, send_some};
 use crate::{Certificates, Endpoint, Error, Tls};
 
 /// A session over one socket; the socket itself stays the transport's.

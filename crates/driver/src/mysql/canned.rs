@@ -7,7 +7,7 @@
 
 use super::packet::{begin_packet, end_packet, put_lenenc, whole_packet};
 use crate::Error;
-use crate::null::{Answers, Effect, effect};
+use crate::answers::{Answers, Effect, effect};
 
 const COM_QUIT: u8 = 0x01;
 const COM_QUERY: u8 = 0x03;

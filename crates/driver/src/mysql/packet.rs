@@ -548,5 +548,33 @@ fn date_text(bytes: &[u8]) -> Result<[u8; 19], Error> {
     Ok(text)
 }
 
+impl Rows {
+    /// Takes in what a MySQL parser hands over.
+    pub fn take_mysql(&mut self, part: Part<'_>, binary: bool) -> Result<(), Error> {
+        match part {
+            Part::Result => {
+                self.types.clear();
+                self.begin_result();
+            }
+            Part::Column(column) => {
+                self.types.push(column_type(column)?);
+                if self.keeps_names() {
+                    self.push_name(column_name(column)?);
+                }
+            }
+            Part::Columns(_) => {}
+            Part::Row(row) if binary => binary_row(row, self)?,
+            Part::Row(row) => text_cells(row, &mut |cell| match cell {
+                Some(text) => self.push_text(text),
+                None => self.push_null(),
+            })?,
+        }
+        if matches!(part, Part::Row(_)) {
+            self.end_row()?;
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::message::{begin_message, end_message, whole_message};
 use crate::Error;
-use crate::null::{Answers, Effect, effect};
+use crate::answers::{Answers, Effect, effect};
 
 const SSL_REQUEST: u32 = 80_877_103;
 const INT8: u32 = 20;

@@ -7,7 +7,7 @@
 //! ```
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol", Message Formats.
 
-use crate::{Answer, Code, Error, OnPart, Part};
+use crate::{Answer, Code, Error, OnPart, Part, Rows};
 
 pub const HEADER_BYTES: usize = 5;
 /// PostgreSQL itself makes no message longer than this; a length above it is no length.
@@ -319,6 +319,25 @@ pub fn cells(body: &[u8], on_cell: &mut dyn FnMut(Option<&[u8]>)) -> Result<(), 
         rest = &rest[length..];
     }
     Ok(())
+}
+
+impl Rows {
+    /// Takes in what a PostgreSQL parser hands over; its values are text.
+    pub fn take_postgres(&mut self, part: Part<'_>) -> Result<(), Error> {
+        let row = match part {
+            Part::Row(row) => row,
+            Part::Columns(columns) if self.keeps_names() => {
+                self.begin_result();
+                return column_names(columns, &mut |name| self.push_name(name));
+            }
+            _ => return Ok(()),
+        };
+        cells(row, &mut |cell| match cell {
+            Some(text) => self.push_text(text),
+            None => self.push_null(),
+        })?;
+        self.end_row()
+    }
 }
 
 #[cfg(test)]
