@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 
 use super::cache::read_folder;
 use super::keeper::Program;
-use super::provision::{find_on_path, run_client};
+use super::programs::{find_on_path, run_client};
 
 /// Suites that a machine without a release name of its own follows.
 const ROLLING: &[&str] = &["sid", "unstable", "testing"];

@@ -25,6 +25,7 @@ use super::own_folder::{
 };
 use crate::request::Storage;
 
+pub use super::folders::{read_folder, remove_tree};
 pub(super) use super::own_folder::make_entrance;
 
 /// The longest path a Unix socket may have, the closing NUL not counted.
@@ -444,29 +445,6 @@ fn short_folder(work: &Path, name: &str) -> Option<PathBuf> {
     let short_name = path.file_name()?.to_str()?.strip_prefix(SHORT_PREFIX)?;
     let of_same_process = short_name.split_once('-')?.0 == name.split_once('-')?.0;
     (path.is_absolute() && is_work_name(short_name) && of_same_process).then_some(path)
-}
-
-pub fn remove_tree(path: &Path) -> Result<()> {
-    let removed = if path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    };
-    match removed {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", path.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The entries of a folder; none when it does not exist.
-pub fn read_folder(folder: &Path) -> Result<Vec<fs::DirEntry>> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        entries => entries.with_context(|| format!("cannot read {}", folder.display()))?,
-    };
-    entries.collect::<std::io::Result<_>>().with_context(|| format!("cannot read {}", folder.display()))
 }
 
 /// Removes the folders in a folder; how many bytes that freed.

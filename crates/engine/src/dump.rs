@@ -14,7 +14,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::Admin;
 use flate2::read::MultiGzDecoder;
 
-use super::{DATABASE, Installation, Server, Surroundings, find_on_path};
+use super::{DATABASE, DumpTaker, Installation, Server, Surroundings, find_on_path};
 
 const BUFFER_BYTES: usize = 1 << 18;
 const POLL: Duration = Duration::from_millis(5);
@@ -27,17 +27,6 @@ const COMPLAINT_LINES: usize = 3;
 const COMPLAINT_CHARACTERS: usize = 300;
 /// Names the database in which the user's tables lie, where it is not [`DATABASE`]; beside the server's files.
 const DATABASE_FILE: &str = "dbduel-database";
-
-/// Runs the statements of a dump, without a client.
-pub type Executes = Box<dyn FnOnce(&mut dyn BufRead) -> Result<()> + Send>;
-
-/// Who takes a dump.
-pub enum DumpTaker {
-    /// A program that reads it from its standard input.
-    Client(Command),
-    /// An engine inside dbduel.
-    Library(Executes),
-}
 
 /// Fills the server's database with what a dump holds.
 pub fn restore(server: &Server, dump: &Path, interrupted: &AtomicBool) -> Result<()> {

@@ -3,7 +3,7 @@
 //! What must stay true: a folder of the cache holds one image, by its digest; which server of it is meant is a
 //! contender's choice.
 
-mod cached;
+pub mod cached;
 mod source;
 
 use std::collections::BTreeMap;
@@ -19,11 +19,9 @@ use super::provision::put_in_place;
 use super::request::ImageSource;
 use super::{Cache, Engine, Found, interruption};
 
-pub use cached::{clear_image, image_in_cache};
+use source::{FACTS, facts};
 pub use source::{expect_image, expect_platform, image_digest};
 
-/// Beside the folder of its files: what is known of the image.
-const FACTS: &str = "image.json";
 const ROOT: &str = "root";
 /// Variables that change how a program runs; all others are for the image's own entry point.
 const VARIABLES: [&str; 5] = ["LD_LIBRARY_PATH", "LD_PRELOAD", "MALLOC_CONF", "MALLOC_ARENA_MAX", "GLIBC_TUNABLES"];
@@ -60,12 +58,6 @@ pub(super) fn install(
     // One that holds no such server is not kept.
     expect_server(&folder)?;
     put_in_place(&folder, &folder.join(FACTS), target)
-}
-
-fn facts(folder: &Path) -> Result<ImageRecord> {
-    let file = folder.join(FACTS);
-    let text = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    serde_json::from_slice(&text).with_context(|| format!("{} is damaged\n  next: dbduel cache clear", file.display()))
 }
 
 /// What is around the programs of an image in the cache.

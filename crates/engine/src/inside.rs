@@ -7,6 +7,7 @@
 //! this machine's files a server inside sees only the folders that it was given, at the paths that they have here.
 
 mod mounts;
+mod orders;
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -15,13 +16,13 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid, getegid, geteuid, getppid, setgid, setgroups, setuid};
 
-use crate::keeper::Account;
-use crate::server_environment;
+use crate::account::Account;
+use orders::Orders;
 
 /// The hidden subcommand; `main` hands it to [`inside_main`] before anything else.
 pub const SUBCOMMAND: &str = "__inside";
@@ -99,51 +100,18 @@ impl Inside {
     }
 }
 
+/// The environment of a server: nothing that could configure it or hold a secret.
+pub fn server_environment() -> Vec<(OsString, OsString)> {
+    let kept = ["PATH", "TZ"].iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
+    kept.chain([("LC_ALL".into(), "C".into())]).collect()
+}
+
 /// Fails where this machine does not let dbduel give a program a root of its own.
 pub fn expect_roots() -> Result<()> {
     let output = Command::new("/proc/self/exe").arg(SUBCOMMAND).output().context("cannot start dbduel itself")?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.success(), "{}", said.trim().trim_start_matches("error: "));
     Ok(())
-}
-
-/// What [`Inside::arguments`] say.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Orders {
-    root: PathBuf,
-    scratch: PathBuf,
-    places: Vec<PathBuf>,
-    variables: Vec<(String, String)>,
-    account: Option<(u32, u32)>,
-    /// Empty where it is only asked whether there can be namespaces.
-    program: Vec<OsString>,
-}
-
-impl Orders {
-    fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Orders> {
-        let mut orders = Orders::default();
-        let mut arguments = arguments.into_iter();
-        while let Some(name) = arguments.next() {
-            if name == "--" {
-                orders.program = arguments.collect();
-                break;
-            }
-            let value = arguments.next().context("an option without a value")?;
-            match name.to_str().unwrap_or("") {
-                "--root" => orders.root = value.into(),
-                "--scratch" => orders.scratch = value.into(),
-                "--place" => orders.places.push(value.into()),
-                "--variable" => {
-                    let text = value.to_string_lossy().into_owned();
-                    let (name, value) = text.split_once('=').context("a variable is NAME=VALUE")?;
-                    orders.variables.push((name.to_owned(), value.to_owned()));
-                }
-                "--account" => orders.account = Some(crate::keeper::parse_account(&value.to_string_lossy())?),
-                other => bail!("unknown option {other}"),
-            }
-        }
-        Ok(orders)
-    }
 }
 
 /// Enters a root and becomes the program; `arguments` are what follows the subcommand. Never returns.

@@ -22,22 +22,24 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::SECRET_VARIABLES;
 use crate::inside::Inside;
 use crate::network;
+
+pub use crate::account::Account;
+use crate::account::parse_account;
 
 /// The hidden subcommand; `main` hands it to [`keeper_main`] before anything else.
 pub const SUBCOMMAND: &str = "__keeper";
 const NOTE_SHARED_MEMORY: &str = "note shared memory";
+/// Where a password may stand that belongs into no file and no command line.
+pub const PASSWORD_VARIABLE: &str = "DBDUEL_PASSWORD";
+/// The URL of a team's store of runs, which may hold a password, and where that password may stand instead.
+pub const STORE_VARIABLE: &str = "DBDUEL_STORE";
+pub const STORE_PASSWORD_VARIABLE: &str = "DBDUEL_STORE_PASSWORD";
+/// No program that dbduel starts has these in its environment.
+pub const SECRET_VARIABLES: [&str; 3] = [PASSWORD_VARIABLE, STORE_VARIABLE, STORE_PASSWORD_VARIABLE];
 /// Enough for every server and small enough that none sizes a table by "unlimited".
 const OPEN_FILES_MAX: u64 = 65_536;
-
-/// The account a server runs under when it must not be root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Account {
-    pub uid: u32,
-    pub gid: u32,
-}
 
 /// What a keeper shall run.
 #[derive(Debug, Clone, Default)]
@@ -329,11 +331,6 @@ impl Orders {
         anyhow::ensure!(!orders.program.is_empty(), "no program");
         Ok(orders)
     }
-}
-
-pub(super) fn parse_account(text: &str) -> Result<(u32, u32)> {
-    let (uid, gid) = text.split_once(':').context("an account is uid:gid")?;
-    Ok((uid.parse()?, gid.parse()?))
 }
 
 /// Is the keeper; `args` are what follows the subcommand. Never returns.

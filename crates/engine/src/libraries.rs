@@ -16,7 +16,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::apt::Apt;
 use super::cache::read_folder;
-use super::provision::make_readable;
+use super::folders::make_readable;
 
 /// Libraries that a plain machine may lack, and the Debian packages that hold them, by age.
 const LIBRARIES: &[(&str, &[&str])] = &[

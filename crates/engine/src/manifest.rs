@@ -15,7 +15,7 @@ use anyhow::{Context, Result};
 use sha2::{Digest, Sha256};
 
 use super::cache::read_folder;
-use super::provision::{hex, sha256_of};
+use super::programs::{hex, sha256_of};
 
 /// Folders that this process has checked, or made.
 static SOUND: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());

@@ -9,11 +9,10 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 
-use crate::settings::{parse_quantity, parse_size, parse_switch};
-use crate::tunable::{GIB, KIB, MIB, rounded_down};
+use crate::tuning::{GIB, KIB, MIB, rounded_down};
+pub use crate::tuning::{Given, Parts};
 use crate::{Engine, version_numbers};
 use record::quantity::bytes_text;
-use record::setting_value::plain;
 
 /// What is kept free besides buffers and connections, in per cent of both.
 const SPARE_PERCENT: u64 = 15;
@@ -106,42 +105,3 @@ pub const PROGRAM: &str = "the program itself";
 
 /// Network buffers, the statements that are prepared, and what a session holds besides.
 pub const CONNECTION_BYTES: u64 = 256 * KIB;
-
-/// Shared parts by name, and what each connection takes.
-pub type Parts = (Vec<(&'static str, u64)>, u64);
-
-/// Settings under plain names: lower case, underscores.
-pub struct Given(BTreeMap<String, String>);
-
-impl Given {
-    fn new(settings: &BTreeMap<String, String>) -> Given {
-        Given(settings.iter().map(|(name, value)| (plain(name), value.clone())).collect())
-    }
-
-    pub fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// A size as MySQL reads it; None where what is given is none.
-    pub fn mysql(&self, name: &str, default: u64) -> Option<u64> {
-        match self.0.get(name) {
-            None => Some(default),
-            Some(text) => parse_size(text).and_then(|bytes| bytes.try_into().ok()),
-        }
-    }
-
-    /// A size as PostgreSQL reads it, whose bare numbers are in `unit`; negative ones mean the default.
-    pub fn postgres(&self, name: &str, default: u64, unit: &str) -> Option<u64> {
-        match self.0.get(name) {
-            None => Some(default),
-            Some(text) => {
-                let bytes = parse_quantity(text, unit)?;
-                Some(if bytes < 0.0 { default } else { bytes as u64 })
-            }
-        }
-    }
-
-    pub fn switch(&self, name: &str, default: bool) -> bool {
-        self.0.get(name).and_then(|text| parse_switch(text)).unwrap_or(default)
-    }
-}

@@ -14,35 +14,8 @@ use sha2::{Digest, Sha256};
 
 use super::cache::{make_entrance, read_folder, remove_tree};
 use super::manifest::files_below;
-use super::provision::{hex, sha256_of};
+use super::programs::{hex, sha256_of};
 use super::{Account, Cache, Engine, Installation, Site, WorkFolder, template, version_numbers};
-
-/// How a server begins with the files of another one of its kind.
-pub trait Adopts: Sync {
-    /// The version that files are of, as far as it decides which servers open them as they are: `8.0`, `15`; None
-    /// where every version does.
-    fn series_of(&self, place: &Path) -> Result<Option<String>>;
-    /// The same of a server.
-    fn series(&self, version: &[u32]) -> String;
-    /// Who has the files open.
-    fn user_of(&self, place: &Path) -> Result<Option<String>>;
-    /// Whether the files themselves show that recovery is due.
-    fn is_unclean(&self, place: &Path) -> Result<bool>;
-    /// By these words a server's log reports recovery.
-    fn recovery_marks(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// Files of settings and access rules, in place of which those of a fresh data directory are taken.
-    fn configuration(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// Gives the copy in `site.data` the account that dbduel logs in with.
-    fn give_account(&self, site: &Site) -> Result<()>;
-    /// The name of a database that is one file.
-    fn file(&self) -> Option<&'static str> {
-        None
-    }
-}
 
 /// Why a server cannot begin with these files, and what to do.
 pub fn refusal(

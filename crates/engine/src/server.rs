@@ -19,6 +19,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::cache::{WorkFolder, remove_tree};
+use super::engine::{Purpose, StartOptions};
+use super::inside::server_environment;
 use super::keeper::{Exit, Kept, Program};
 use super::memory_limit::MemoryLimit;
 use super::network::{LINKS, Link};
@@ -40,48 +42,6 @@ const LOGIN_LIMIT: Duration = Duration::from_secs(5);
 const ADMIN_LIMIT: Duration = Duration::from_secs(3600);
 const SOCKET_FOLDER_BYTES_MAX: usize = 20;
 const PADDING_BYTES_MAX: usize = 4096;
-
-/// Why a server is started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// To load data: local files allowed, flushing relaxed. Always on the socket, without a
-    /// password, because what it writes is kept as a snapshot.
-    Load,
-    /// To be measured: exactly the settings that were asked for.
-    Measure,
-}
-
-/// How one server shall be started.
-#[derive(Debug, Clone)]
-pub struct StartOptions<'a> {
-    pub settings: &'a BTreeMap<String, String>,
-    /// Most clients of the plan; twenty connections are added for everything else.
-    pub max_clients: u32,
-    /// The data directory, already restored; it belongs to this server until it is stopped.
-    pub data: &'a Path,
-    /// The server's own log; appended to.
-    pub log: &'a Path,
-    pub transport: Transport,
-    /// Seed of what should not matter and must not stay the same: name lengths, environment size.
-    pub nuisance_seed: u64,
-    pub purpose: Purpose,
-    /// CPUs the server may run on; all where it is empty.
-    pub cores: &'a [usize],
-    /// What all its processes together may have; None where nothing limits them.
-    pub memory_bytes: Option<u64>,
-}
-
-impl StartOptions<'_> {
-    /// `max_connections` unless the user sets it.
-    pub fn connections(&self) -> u32 {
-        connections_for(self.max_clients)
-    }
-}
-
-/// Twenty more than the clients: administration, observers, checks.
-pub(super) fn connections_for(max_clients: u32) -> u32 {
-    max_clients + 20
-}
 
 /// One server, running.
 pub struct Server {
@@ -455,12 +415,6 @@ fn check_entrance(path: &Path) -> Result<()> {
         );
     }
     Ok(())
-}
-
-/// The environment of a server: nothing that could configure it or hold a secret.
-pub fn server_environment() -> Vec<(OsString, OsString)> {
-    let kept = ["PATH", "TZ"].iter().filter_map(|name| Some(((*name).into(), std::env::var_os(name)?)));
-    kept.chain([("LC_ALL".into(), "C".into())]).collect()
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use super::cache::{Cache, WorkFolder, make_entrance, read_folder, remove_tree};
 use super::manifest::{files_below, sizes};
-use super::provision::hex;
+use super::programs::hex;
 use super::{Installation, Site, manifest, version_numbers};
 use crate::request::{PageCache, WorkCopy};
 

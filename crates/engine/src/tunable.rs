@@ -6,139 +6,9 @@
 //! within the documented limits of its version, and nothing here turns off work that a server owes (vacuum,
 //! purge, checkpoints), because that would only move it behind the measurement.
 
-use crate::advice::{Draft, Subject};
-use crate::memory_need::{Given, Parts};
+pub use crate::engine::Tuning;
+pub use crate::tuning::{GIB, KIB, MIB, Machine, Tunable, What, rounded_down};
 use crate::{Engine, version_numbers};
-
-pub const KIB: u64 = 1 << 10;
-pub const MIB: u64 = 1 << 20;
-pub const GIB: u64 = 1 << 30;
-
-/// What a server is given, and how much it has to hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Machine {
-    pub memory_bytes: u64,
-    pub cores: u32,
-    pub data_bytes: u64,
-}
-
-/// What kind of value a setting takes, between which documented limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    Bytes {
-        least: u64,
-        most: u64,
-    },
-    Count {
-        least: u64,
-        most: u64,
-    },
-    /// One of some names, a time or a cost: the table lists its values.
-    Word,
-}
-
-/// One setting, over the versions in which it exists with these limits.
-#[derive(Debug)]
-pub struct Tunable {
-    pub kind: &'static str,
-    pub name: &'static str,
-    pub what: What,
-    /// The first version that has it so.
-    pub from: &'static [u32],
-    /// The first version that has it so no more; empty where all later ones do.
-    pub until: &'static [u32],
-    /// Its name from `until` on, where another setting took its place.
-    pub then: Option<&'static str>,
-    /// It can weaken what a commit promises: never for a search, and a marked trade elsewhere.
-    pub touches_durability: bool,
-    /// Data have to be loaded again, because it shapes the files.
-    pub needs_reload: bool,
-    values: fn(&Machine) -> Vec<String>,
-}
-
-impl Tunable {
-    pub const fn new(
-        kind: &'static str,
-        name: &'static str,
-        what: What,
-        values: fn(&Machine) -> Vec<String>,
-    ) -> Tunable {
-        Tunable {
-            kind,
-            name,
-            what,
-            from: &[],
-            until: &[],
-            then: None,
-            touches_durability: false,
-            needs_reload: false,
-            values,
-        }
-    }
-
-    pub const fn from(self, version: &'static [u32]) -> Tunable {
-        Tunable { from: version, ..self }
-    }
-
-    pub const fn until(self, version: &'static [u32]) -> Tunable {
-        Tunable { until: version, ..self }
-    }
-
-    pub const fn then(self, name: &'static str) -> Tunable {
-        Tunable { then: Some(name), ..self }
-    }
-
-    pub const fn durability(self) -> Tunable {
-        Tunable { touches_durability: true, ..self }
-    }
-
-    pub const fn reload(self) -> Tunable {
-        Tunable { needs_reload: true, ..self }
-    }
-
-    /// Values worth a try on a machine, the ones that one would try first in front; some may be the default.
-    pub fn values(&self, machine: &Machine) -> Vec<String> {
-        let mut values: Vec<String> = Vec::new();
-        for value in (self.values)(machine) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        values
-    }
-
-    /// Whether a server with so many connections takes a value as it stands: a cache of threads is cut down to
-    /// them silently, and what is not in force as asked fails the start.
-    pub fn is_taken(&self, value: &str, connections: u32) -> bool {
-        self.name != "thread_cache_size" || value.parse::<u32>().is_ok_and(|threads| threads <= connections)
-    }
-
-    /// A number brought within the documented limits.
-    pub fn within(&self, number: u64) -> u64 {
-        match self.what {
-            What::Bytes { least, most } | What::Count { least, most } => number.clamp(least, most),
-            What::Word => number,
-        }
-    }
-
-    pub fn exists_in(&self, version: &[u32]) -> bool {
-        version >= self.from && (self.until.is_empty() || version < self.until)
-    }
-}
-
-/// The tuning side of an engine.
-pub trait Tuning: Sync {
-    /// The settings that may be tuned, over all versions.
-    fn tunables(&self) -> &'static [Tunable];
-    /// What a server takes, part by part; None where a setting cannot be read.
-    fn memory(&self, version: &[u32], given: &Given) -> Option<Parts>;
-    /// The smallest settings: what it needs at all.
-    fn smallest(&self) -> &'static [(&'static str, &'static str)];
-    /// What to try first, and what to leave as it is.
-    fn advice(&self, subject: &Subject) -> Draft;
-    /// How a size is written in its settings.
-    fn size_text(&self, bytes: u64) -> String;
-}
 
 /// The settings of an engine that may be tuned in a version; none for an engine without a table.
 pub fn tunables(engine: &dyn Engine, version: &str) -> Vec<&'static Tunable> {
@@ -179,11 +49,6 @@ pub fn enough_for_data(machine: &Machine, rounded: impl Fn(u64) -> u64) -> u64 {
     let most = machine.memory_bytes / 5 * 4;
     let larger = (0..=64).map(|steps| rounded(wanted.saturating_add(steps * 128 * MIB)));
     larger.take_while(|bytes| *bytes <= most).find(|bytes| *bytes >= wanted).unwrap_or_else(|| rounded(wanted))
-}
-
-/// Down to a multiple, but to no less than one.
-pub fn rounded_down(bytes: u64, unit: u64) -> u64 {
-    (bytes / unit).max(1) * unit
 }
 
 /// Words as they stand.

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, ensure};
 use driver::{Admin, Endpoint, Error, Secret};
 
+use super::keeper::PASSWORD_VARIABLE;
 use super::server_process::{self, Listening};
 use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, NOT_KNOWN};
@@ -18,13 +19,6 @@ use record::{plain_file, secrets::MASK};
 use crate::request::TargetChoice;
 use crate::target_url::{Around, Session, TargetUrl, ThisHost};
 
-/// Where a password may stand that belongs into no file and no command line.
-pub const PASSWORD_VARIABLE: &str = "DBDUEL_PASSWORD";
-/// The URL of a team's store of runs, which may hold a password, and where that password may stand instead.
-pub const STORE_VARIABLE: &str = "DBDUEL_STORE";
-pub const STORE_PASSWORD_VARIABLE: &str = "DBDUEL_STORE_PASSWORD";
-/// No program that dbduel starts has these in its environment.
-pub const SECRET_VARIABLES: [&str; 3] = [PASSWORD_VARIABLE, STORE_VARIABLE, STORE_PASSWORD_VARIABLE];
 const LOGIN_LIMIT: Duration = Duration::from_secs(10);
 /// Longest answer to a question that any server answers at once.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);

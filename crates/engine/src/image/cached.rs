@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use record::format::ImageRecord;
 
-use super::{facts, install, servers};
+use super::source::facts;
+use super::{install, servers};
 use crate::cache::{files_bytes, read_folder, remove_folders_in};
 use crate::provision::marker;
 use crate::request::{Archive, ImageSource};
-use crate::{Cache, Engine, Engines, Listed, Resolved, by_version, kept, provision, sha256_of};
+use crate::resolved::kept;
+use crate::{Cache, Engine, Engines, Listed, Resolved, by_version, provision, sha256_of};
 
 /// A server, its path inside, and its version.
 type Held = (&'static dyn Engine, PathBuf, String);

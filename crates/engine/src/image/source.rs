@@ -13,13 +13,17 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use images::{Image, LocalStore, Logins, Platform, Pull, Reference, Resolved, Watch};
+use record::format::ImageRecord;
 
 use crate::cache::read_folder;
 use crate::keeper::{Exit, Program};
-use crate::provision::{find_on_path, marker};
+use crate::programs::find_on_path;
+use crate::provision::marker;
 use crate::request::{ImageSource, PullPolicy};
 use crate::{Cache, interruption, log_tail};
 
+/// Beside the folder of its files: what is known of the image.
+pub(super) const FACTS: &str = "image.json";
 const SAVE_LIMIT: Duration = Duration::from_secs(30 * 60);
 const HELPER_LIMIT: Duration = Duration::from_secs(10);
 
@@ -167,7 +171,7 @@ impl ImageSource {
 fn earlier(cache: &Cache, reference: &str) -> Option<String> {
     let folders = read_folder(&cache.servers()).ok()?.into_iter().map(|entry| entry.path());
     let fetched = folders.filter(|folder| marker(folder).is_some()).filter_map(|folder| {
-        let facts = super::facts(&folder).ok().filter(|facts| facts.reference == reference)?;
+        let facts = facts(&folder).ok().filter(|facts| facts.reference == reference)?;
         Some((fs::metadata(&folder).and_then(|meta| meta.modified()).ok()?, facts.digest))
     });
     fetched.max().map(|(_, digest)| digest)
@@ -231,4 +235,10 @@ fn run_helper(program: &str, input: &str) -> Result<String> {
     stdout.rewind()?;
     stdout.read_to_string(&mut said).map_err(|_| anyhow!("`{program}` gives no text"))?;
     Ok(said)
+}
+
+pub(super) fn facts(folder: &Path) -> Result<ImageRecord> {
+    let file = folder.join(FACTS);
+    let text = fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is damaged\n  next: dbduel cache clear", file.display()))
 }
