@@ -9,8 +9,8 @@
 //! This crate does not depend on workloads, trials or engines' versions.
 
 mod admin;
-mod answers;
 mod advice;
+mod answers;
 mod any;
 mod as_text;
 mod catalog;

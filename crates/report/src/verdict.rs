@@ -3,7 +3,8 @@
 //! The candidate is the subject; a factor or a percentage, never both; the interval follows.
 
 use analysis::{
-    Caveat, Comparison, HeadToHead, MetricComparison, Part, PartKind, Parts, Verdict, WorkloadConclusions, less_is_better,
+    Caveat, Comparison, HeadToHead, MetricComparison, Part, PartKind, Parts, Verdict, WorkloadConclusions,
+    less_is_better,
 };
 use record::format::figures::fixed;
 use record::format::{PlanRecord, Point, point_text};

@@ -11,7 +11,6 @@ mod statements;
 mod tables;
 mod template;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
@@ -21,6 +20,7 @@ use load::{
 };
 
 use self::kind::Kind;
+use self::pass::Micro;
 use self::tables::{MOST_ROWS, ROWS_MIN, Tables};
 
 const OPTIONS: &[OptionSpec] = &[
@@ -64,31 +64,11 @@ pub fn listed() -> Vec<ListedKind> {
 const RATE: Metric =
     Metric { name: "geomean_per_s", unit: "/s", title: "geometric mean of the rates of all kinds (1/s)" };
 
-/// The workload: everything that is decided.
-#[derive(Debug, Clone)]
-struct Micro {
-    kinds: Arc<[Kind]>,
-    rows: u64,
-    seconds: Duration,
-    tables: Tables,
-}
-
 impl Micro {
     fn new(options: &Options) -> Result<Micro, OptionError> {
         let rows = options.number("rows", ROWS_MIN, MOST_ROWS)?;
         let seconds = options.duration("seconds")?;
         Ok(Micro { kinds: kinds::chosen(options)?.into(), rows, seconds, tables: Tables::new(rows) })
-    }
-
-    /// In the order of the first kind of each.
-    fn groups(&self) -> Vec<&'static str> {
-        let mut groups = Vec::new();
-        for group in self.kinds.iter().map(Kind::group) {
-            if !groups.contains(&group) {
-                groups.push(group);
-            }
-        }
-        groups
     }
 }
 

@@ -13,8 +13,8 @@ use load::{
     Setting, Slot, Tally, Timeline, Turn, Window, monotonic_ns, thread_cpu_ns, wrong_answers,
 };
 
-use super::Micro;
 use super::kind::Kind;
+use super::tables::Tables;
 
 /// The share of its time that a kind runs before it is measured.
 const WARM_UP: f64 = 0.05;
@@ -40,6 +40,28 @@ impl From<Error> for Stop {
             Error::Lost { .. } | Error::Protocol(_) => Stop::Pass(error.into()),
             refused => Stop::Kind(refused.to_string()),
         }
+    }
+}
+
+/// The workload: everything that is decided.
+#[derive(Debug, Clone)]
+pub struct Micro {
+    pub kinds: Arc<[Kind]>,
+    pub rows: u64,
+    pub seconds: Duration,
+    pub tables: Tables,
+}
+
+impl Micro {
+    /// In the order of the first kind of each.
+    pub fn groups(&self) -> Vec<&'static str> {
+        let mut groups = Vec::new();
+        for group in self.kinds.iter().map(Kind::group) {
+            if !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
     }
 }
 
