@@ -1,33 +1,12 @@
 //! Errors that servers give to those who benchmark, provoked on a real server: each has its code and its advice.
 //!
-//! `cargo xtask engines` starts each server that is on this machine and runs these tests on it. Limits of the whole server
-//! are changed here, so that this program has one test for each kind of server.
+//! Limits of the whole server are changed here, so that this program has one test for each kind of server.
 
-use std::env;
-use std::time::Duration;
+mod real_server;
 
-use driver::{Admin, Dialect, Endpoint, Error, Login, Secret, advice_in};
+use driver::{Admin, Dialect, Error, Login, Secret, advice_in};
 
-const LIMIT: Duration = Duration::from_secs(20);
-
-fn variable(name: &str) -> String {
-    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; run this by `cargo xtask engines`"))
-}
-
-fn socket() -> Endpoint {
-    Endpoint::Unix(variable("DBDUEL_TEST_SOCKET").into())
-}
-
-fn login(user: &str, password: &str, database: &str) -> Login {
-    let password = (!password.is_empty()).then(|| Secret::new(password));
-    Login { user: user.to_owned(), password, database: Some(database.to_owned()), ..Login::default() }
-}
-
-fn root(dialect: Dialect) -> Login {
-    // PostgreSQL's administrator needs no password on the socket, and must not be asked for one.
-    let password = if dialect == Dialect::MySql { variable("DBDUEL_TEST_PASSWORD") } else { String::new() };
-    login(&variable("DBDUEL_TEST_USER"), &password, &variable("DBDUEL_TEST_DATABASE"))
-}
+use real_server::{LIMIT, administrator, login, socket, variable};
 
 fn open(dialect: Dialect, login: &Login) -> Result<Admin, Error> {
     Admin::connect(dialect, &socket(), login, LIMIT)
@@ -64,21 +43,21 @@ mod mysql {
     const DIALECT: Dialect = Dialect::MySql;
 
     fn account(name: &str, grant: &str) -> Login {
-        let mut root = open(DIALECT, &root(DIALECT)).unwrap();
+        let mut root = open(DIALECT, &administrator(DIALECT)).unwrap();
         // 5.5 has no IF EXISTS here; the account is only there when an earlier run was cut off.
         let _ = root.run(&format!("DROP USER {name}@'%'"));
         root.run(&format!("CREATE USER {name}@'%' IDENTIFIED BY 's3cret pass'")).unwrap();
         root.run(&format!("GRANT {grant} TO {name}@'%'")).unwrap();
-        login(name, "s3cret pass", &variable("DBDUEL_TEST_DATABASE"))
+        login(name, "s3cret pass")
     }
 
     fn logins(known: &Login) {
         let refused = |login: &Login| open(DIALECT, login).err().expect("it is refused");
         let wrong = Login { password: Some(Secret::new("wrong")), ..known.clone() };
         explained(&refused(&wrong), &["1045"]);
-        let nowhere = Login { database: Some("nowhere".to_owned()), ..root(DIALECT) };
+        let nowhere = Login { database: Some("nowhere".to_owned()), ..administrator(DIALECT) };
         explained(&refused(&nowhere), &["1049"]);
-        let mut admin = open(DIALECT, &root(DIALECT)).unwrap();
+        let mut admin = open(DIALECT, &administrator(DIALECT)).unwrap();
         let limit = "ALTER USER advised@'%' WITH MAX_USER_CONNECTIONS 1";
         let grant = "GRANT USAGE ON *.* TO advised@'%' WITH MAX_USER_CONNECTIONS 1";
         assert!(admin.run(limit).is_ok() || admin.run(grant).is_ok());
@@ -88,13 +67,13 @@ mod mysql {
         let before = admin.value("SELECT @@GLOBAL.max_connections").unwrap().unwrap();
         admin.run("SET GLOBAL max_connections = 1").unwrap();
         let mut held = Vec::new();
-        let full = (0..400).find_map(|_| open(DIALECT, &root(DIALECT)).map(|one| held.push(one)).err());
+        let full = (0..400).find_map(|_| open(DIALECT, &administrator(DIALECT)).map(|one| held.push(one)).err());
         admin.run(&format!("SET GLOBAL max_connections = {before}")).unwrap();
         explained(&full.expect("the server has a limit"), &["1040"]);
     }
 
     fn statements(known: &Login) {
-        let root = root(DIALECT);
+        let root = administrator(DIALECT);
         let provoke = |codes: &[&str], statements: &[&str], needs: &str| {
             provoke(DIALECT, &root, codes, statements, needs);
         };
@@ -122,7 +101,7 @@ mod mysql {
     #[ignore = "needs a server: cargo xtask engines"]
     fn what_servers_refuse_is_explained() {
         let known = account("advised", &format!("ALL ON {}.*", variable("DBDUEL_TEST_DATABASE")));
-        let mut admin = open(DIALECT, &root(DIALECT)).unwrap();
+        let mut admin = open(DIALECT, &administrator(DIALECT)).unwrap();
         admin.run("DROP TABLE IF EXISTS advised_locks").unwrap();
         admin.run("CREATE TABLE advised_locks (id INT PRIMARY KEY, x INT) ENGINE = InnoDB").unwrap();
         admin.run("INSERT INTO advised_locks VALUES (1, 1)").unwrap();
@@ -135,7 +114,7 @@ mod mysql {
         admin.run("BEGIN").unwrap();
         admin.run("UPDATE advised_locks SET x = 2").unwrap();
         let waits = ["SET innodb_lock_wait_timeout = 1", "UPDATE advised_locks SET x = 3"];
-        provoke(DIALECT, &root(DIALECT), &["1205"], &waits, "SET innodb_lock_wait_timeout = 1");
+        provoke(DIALECT, &administrator(DIALECT), &["1205"], &waits, "SET innodb_lock_wait_timeout = 1");
         admin.run("ROLLBACK").unwrap();
         admin.run("DROP TABLE advised_locks").unwrap();
         logins(&known);
@@ -150,7 +129,7 @@ mod postgres {
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
     fn what_servers_refuse_is_explained() {
-        let root = root(DIALECT);
+        let root = administrator(DIALECT);
         let provoke = |codes: &[&str], statements: &[&str]| provoke(DIALECT, &root, codes, statements, "");
         provoke(&["42P01"], &["SELECT * FROM is_not_there"]);
         provoke(&["25006"], &["SET default_transaction_read_only = on", "CREATE TABLE never (x INT)"]);

@@ -1,46 +1,21 @@
 //! The driver against a real server: logins, errors, long rows, awkward bytes.
-//!
-//! `cargo xtask engines` starts each server that is on this machine and runs these tests on it; it
-//! passes where to connect in the environment. The administrator's account is used for set-up only.
 
-use std::env;
+mod real_server;
+
 use std::pin::pin;
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use driver::{
-    Admin, Answer, AnyConnection, Cell, Code, Connection, Dialect, Endpoint, Error, Login, Reactor, Ready, Rows,
-    Secret, Tls, Value,
+    Admin, Answer, AnyConnection, Cell, Code, Connection, Dialect, Endpoint, Error, Login, Reactor, Ready, Rows, Tls,
+    Value,
 };
 
-const LIMIT: Duration = Duration::from_secs(20);
+use real_server::{LIMIT, administrator, login, socket, variable};
+
 /// Longer than a packet of the MySQL protocol can be.
 const LONG_BYTES: usize = 17 << 20;
-
-fn variable(name: &str) -> String {
-    env::var(name).unwrap_or_else(|_| panic!("{name} is not set; run this by `cargo xtask engines`"))
-}
-
-fn socket() -> Endpoint {
-    Endpoint::Unix(variable("DBDUEL_TEST_SOCKET").into())
-}
-
-fn login(user: &str, password: &str) -> Login {
-    Login {
-        user: user.to_owned(),
-        password: (!password.is_empty()).then(|| Secret::new(password)),
-        database: Some(variable("DBDUEL_TEST_DATABASE")),
-        on_connect: Vec::new(),
-        ..Login::default()
-    }
-}
-
-fn administrator(dialect: Dialect) -> Login {
-    // PostgreSQL's administrator needs no password on the socket, and must not be asked for one.
-    let password = if dialect == Dialect::MySql { variable("DBDUEL_TEST_PASSWORD") } else { String::new() };
-    login(&variable("DBDUEL_TEST_USER"), &password)
-}
 
 fn admin(dialect: Dialect) -> Admin {
     Admin::connect(dialect, &socket(), &administrator(dialect), LIMIT).unwrap()

@@ -35,6 +35,13 @@ impl Rng {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
+    /// Every order is as likely (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+
     /// Uniform in [0, 1) with 52 bits, as sysbench draws.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 12) as f64 / (1u64 << 52) as f64

@@ -22,45 +22,37 @@ pub fn mask(text: &str) -> String {
 /// Masks every quoted value in a line whose key is a secret one, and such values inside of a text: words of a connection
 /// string, options of a URL.
 fn mask_values(line: &str) -> String {
-    let mut masked = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(equals) = rest.find('=') {
-        let (before, after) = rest.split_at(equals + 1);
-        masked.push_str(before);
-        rest = after;
-        if !is_secret_key(last_word(&before[..equals])) {
-            continue;
-        }
-        let behind = line.len() - rest.len();
-        let (value_len, mask) = match enclosing(&line[..behind]) {
-            Some((quote, start)) => (word_len(&letters_in(rest, quote), line[start..behind].contains('?')), MASK),
-            None => (quoted_len(rest), " \"***\""),
-        };
-        if value_len > 0 {
-            masked.push_str(mask);
-            rest = &rest[value_len..];
-        }
-    }
-    masked + rest
+    mask_behind_keys(line, |before, rest| match enclosing(before) {
+        Some((quote, start)) => (word_len(&letters_in(rest, quote), before[start..].contains('?')), MASK),
+        None => (quoted_len(rest), " \"***\""),
+    })
 }
 
 /// A word of a command line without the values of secret keys: `NAME=VALUE` alone, in the query of a contender or of a
 /// URL, or among the words of a connection string.
 pub fn mask_words(text: &str) -> String {
+    mask_behind_keys(text, |before, rest| {
+        let letters: Vec<(usize, char)> =
+            rest.char_indices().map(|(at, letter)| (at + letter.len_utf8(), letter)).collect();
+        (word_len(&letters, before.contains('?')), MASK)
+    })
+}
+
+/// Puts masks in place of the values of secret keys. `value` gets what stands before a value, its equals sign included,
+/// and all from there on; it gives how long the value is, and its mask.
+fn mask_behind_keys(text: &str, value: impl Fn(&str, &str) -> (usize, &'static str)) -> String {
     let mut masked = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(equals) = rest.find('=') {
-        let (before, after) = rest.split_at(equals + 1);
-        masked.push_str(before);
-        rest = after;
-        if !is_secret_key(last_word(&before[..equals])) {
+        let (key, behind) = rest.split_at(equals + 1);
+        masked.push_str(key);
+        rest = behind;
+        if !is_secret_key(last_word(&key[..equals])) {
             continue;
         }
-        let letters: Vec<(usize, char)> =
-            rest.char_indices().map(|(at, letter)| (at + letter.len_utf8(), letter)).collect();
-        let value_len = word_len(&letters, text[..text.len() - rest.len()].contains('?'));
+        let (value_len, mask) = value(&text[..text.len() - rest.len()], rest);
         if value_len > 0 {
-            masked.push_str(MASK);
+            masked.push_str(mask);
             rest = &rest[value_len..];
         }
     }

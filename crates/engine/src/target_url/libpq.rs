@@ -6,10 +6,10 @@
 
 use std::net::IpAddr;
 
-use driver::{ChannelBinding, Secret};
+use driver::ChannelBinding;
 
 use super::model::{Place, SESSIONS, TargetKind, TargetUrl, TlsMode};
-use super::option_word::{OptionWord, absolute, idle, note_idle, refused, take, taken, tls};
+use super::option_word::{OptionWord, absolute, idle, note_idle, password, refused, take, taken, tls, user};
 use super::written::{Written, port_of};
 
 pub const OPTIONS: &[OptionWord] = &[
@@ -20,14 +20,8 @@ pub const OPTIONS: &[OptionWord] = &[
         target.database = (!value.is_empty()).then(|| value.to_owned());
         Ok(())
     }),
-    taken("user", |target, value| {
-        target.user = (!value.is_empty()).then(|| value.to_owned());
-        Ok(())
-    }),
-    taken("password", |target, value| {
-        target.password = (!value.is_empty()).then(|| Secret::new(value));
-        Ok(())
-    }),
+    taken("user", user),
+    taken("password", password),
     taken("tls", tls),
     taken("sslmode", |target, value| {
         target.tls = Some(TlsMode::of_client("sslmode", value)?);

@@ -1,7 +1,7 @@
 //! Options in URLs of MySQL and MariaDB, with the names of their clients' own.
 
 use super::model::{Place, TargetKind, TargetUrl, TlsMode};
-use super::option_word::{OptionWord, absolute, idle, take, taken, tls};
+use super::option_word::{OptionWord, absolute, idle, password, take, taken, tls, user};
 use super::written::{Written, port_of};
 use driver::Secret;
 
@@ -15,14 +15,8 @@ pub const OPTIONS: &[OptionWord] = &[
         target.place.port = Some(port);
         Ok(())
     }),
-    taken("user", |target, value| {
-        target.user = (!value.is_empty()).then(|| value.to_owned());
-        Ok(())
-    }),
-    taken("password", |target, value| {
-        target.password = (!value.is_empty()).then(|| Secret::new(value));
-        Ok(())
-    }),
+    taken("user", user),
+    taken("password", password),
     taken("tls", tls),
     taken("ssl-mode", |target, value| {
         target.tls = Some(TlsMode::of_client("ssl-mode", value)?);

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use driver::Secret;
+
 use super::model::{TargetUrl, TlsMode};
 
 type Take = fn(&mut TargetUrl, &str) -> Result<(), String>;
@@ -63,6 +65,16 @@ fn unknown(known: &[OptionWord], key: &str) -> String {
         |(_, name)| format!("did you mean `{name}`?"),
     );
     format!("`{key}` is no option of this target; {next}")
+}
+
+pub fn user(target: &mut TargetUrl, value: &str) -> Result<(), String> {
+    target.user = (!value.is_empty()).then(|| value.to_owned());
+    Ok(())
+}
+
+pub fn password(target: &mut TargetUrl, value: &str) -> Result<(), String> {
+    target.password = (!value.is_empty()).then(|| Secret::new(value));
+    Ok(())
 }
 
 pub fn tls(target: &mut TargetUrl, value: &str) -> Result<(), String> {

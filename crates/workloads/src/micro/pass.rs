@@ -96,9 +96,7 @@ pub fn run(micro: &Micro, slot: &Slot, connection: AnyConnection) -> Result<(), 
 fn order(count: usize, seed: u64) -> Vec<usize> {
     let mut rng = Rng::stream(seed, 0, count as u64);
     let mut places: Vec<usize> = (0..count).collect();
-    for place in (1..count).rev() {
-        places.swap(place, rng.below(place as u64 + 1) as usize);
-    }
+    rng.shuffle(&mut places);
     places
 }
 

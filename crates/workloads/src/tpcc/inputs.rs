@@ -202,13 +202,11 @@ impl Drawer {
         }
     }
 
-    /// A deck of a series, shuffled (Fisher and Yates).
+    /// A deck of a series, shuffled.
     fn deck(&self, series: u64, round: u64) -> [usize; DECK.len()] {
         let mut rng = Rng::stream(self.input_seed ^ DECKS, series, round);
         let mut deck = DECK;
-        for last in (1..deck.len()).rev() {
-            deck.swap(last, rng.below(last as u64 + 1) as usize);
-        }
+        rng.shuffle(&mut deck);
         deck
     }
 

@@ -174,9 +174,7 @@ fn orders(data_seed: u64, unit: u64, rng: &mut Rng, sink: &mut RowSink<'_>) -> R
 /// Each customer of a district once, in random order.
 fn shuffled_customers(rng: &mut Rng) -> [u16; CUSTOMERS_PER_DISTRICT as usize] {
     let mut customers = std::array::from_fn(|at| at as u16 + 1);
-    for last in (1..customers.len()).rev() {
-        customers.swap(last, rng.below(last as u64 + 1) as usize);
-    }
+    rng.shuffle(&mut customers);
     customers
 }
 

@@ -40,13 +40,11 @@ impl Size {
     }
 }
 
-/// The numbers below `count` in an order of chance, by Fisher and Yates.
+/// The numbers below `count` in an order of chance.
 fn permutation(count: u64) -> Vec<u64> {
     let mut rng = Rng::stream(SEED, count, 0);
     let mut numbers: Vec<u64> = (0..count).collect();
-    for last in (1..numbers.len()).rev() {
-        numbers.swap(last, rng.below(last as u64 + 1) as usize);
-    }
+    rng.shuffle(&mut numbers);
     numbers
 }
 
