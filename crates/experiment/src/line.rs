@@ -12,6 +12,7 @@ use super::section::shortened;
 use super::server_word::{PASSWORD_LINE, Server, quoted};
 use super::set::{Edited, Made, Settings};
 use super::{Known, TargetUrl};
+use record::rule::{OPERATIONS_WITH_JOINT_ERROR_MAX, blocks_of_screening};
 use record::secrets::{is_secret_key, mask_urls};
 
 /// The preset of a line that names none, and what the line takes from nowhere else: a verdict within three minutes on
@@ -19,6 +20,10 @@ use record::secrets::{is_secret_key, mask_urls};
 const PRESET: &str = "quick";
 const DURATION: &str = "1s";
 const WARMUP: &str = "500ms";
+/// Of the preset.
+const BLOCKS: u32 = 8;
+/// Of the default confidence.
+const ERROR: f64 = 0.05;
 const ROWS: u64 = 10_000;
 const CLIENTS: [u64; 2] = [1, 4];
 const WORKLOAD: &str = "oltp_read_write";
@@ -151,8 +156,21 @@ impl Line {
             ))),
             None => {}
         }
+        let operations = kind.with(&Default::default()).ok();
+        let operations = operations.and_then(|workload| Some(workload.single_pass()?.operations())).unwrap_or(0);
+        if let Some(blocks) = blocks_for_single(operations, contenders.len().saturating_sub(1)).filter(|_| is_quick) {
+            made.push(plain(format!(
+                "blocks = {blocks}                    # fewer cannot show that one of {operations} differs\n"
+            )));
+        }
         Ok(made)
     }
+}
+
+/// More blocks than the preset has, where a long list of operations takes them.
+fn blocks_for_single(operations: usize, candidates: usize) -> Option<u32> {
+    let is_long = operations > OPERATIONS_WITH_JOINT_ERROR_MAX;
+    blocks_of_screening(operations, candidates, ERROR).filter(|blocks| is_long && *blocks > BLOCKS)
 }
 
 fn head(names: &[&str]) -> String {

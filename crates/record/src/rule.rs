@@ -34,10 +34,15 @@ pub fn first_for_operations(plan: &PlanRecord, operations: usize) -> Option<u32>
     if operations <= OPERATIONS_WITH_JOINT_ERROR_MAX {
         return first_for_points(plan, operations);
     }
-    let tests = operations * plan.candidates().count().max(1);
-    let screened = stats::screening_blocks(tests, 1.0 - plan.method.confidence)? as u32;
+    let candidates = plan.candidates().count();
+    let screened = blocks_of_screening(operations, candidates, 1.0 - plan.method.confidence)?;
     let first = first_for_points(plan, 1)?.max(screened);
     (first <= plan.method.blocks).then_some(first)
+}
+
+/// Blocks with which one of a long list of operations can be shown to differ, where no other one does.
+pub fn blocks_of_screening(operations: usize, candidates: usize, level: f64) -> Option<u32> {
+    stats::screening_blocks(operations * candidates.max(1), level).map(|blocks| blocks as u32)
 }
 
 /// What each of several workloads and limits of a gate may spend of the error.

@@ -734,6 +734,9 @@ fn kinds_of_statements_have_a_chart_a_table_and_a_sentence() {
     check("kinds.chart", chart.split_once("</svg>").unwrap().0);
     assert!(section.contains("no such statement &lt;b&gt;"), "{section}");
     assert!(!page.contains("<section id=\"operations\">"), "they are no operations");
+    let few = evidence_of(kinds_run(&Story { blocks: 3, ..Story::default() }));
+    let text = find("text").unwrap().write(&few, &Options::default()).unwrap();
+    assert!(text.contains("3 blocks cannot show that one of") && text.contains("that takes "), "{text}");
 }
 
 #[test]

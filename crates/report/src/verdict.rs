@@ -31,7 +31,7 @@ pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Hea
     let is_led = latency.is_some();
     let first = latency.unwrap_or_else(|| throughput(plan, workload, duel));
     let cost = workload.decided_by_cost(duel).filter(|_| !is_led);
-    let parts = kinds(duel).or_else(|| operations(duel));
+    let parts = kinds(plan, duel).or_else(|| operations(duel));
     let rest = [parts, deferring(duel), cost.map(|cost| cost_of(plan, cost))];
     let several = evidence.conclusions.workloads.len() > 1;
     let first = if several { format!("{}: {first}", workload.workload) } else { first };
@@ -44,7 +44,7 @@ pub fn kinds_of(duel: &HeadToHead) -> Option<&Parts> {
 }
 
 /// `` `8.0` is slower in 14 of 46 kinds, most at point/connect (0.61x) and write/commit (0.82x); faster in 6; … ``
-fn kinds(duel: &HeadToHead) -> Option<String> {
+fn kinds(plan: &PlanRecord, duel: &HeadToHead) -> Option<String> {
     let parts = kinds_of(duel)?;
     let all = parts.operations.len();
     let with = |verdict: Verdict| -> Vec<&Part> {
@@ -58,6 +58,10 @@ fn kinds(duel: &HeadToHead) -> Option<String> {
     let rest = [(same, "the same within the margin"), (open, "not decided")];
     let rest = rest.into_iter().filter(|(number, _)| *number > 0).map(|(number, text)| format!("{number} {text}"));
     if slower.is_empty() && faster.is_empty() {
+        if let Some(needed) = blocks_for_one(plan, all) {
+            let blocks = count(plan.method.blocks as usize, "block");
+            return Some(format!("{blocks} cannot show that one of {all} kinds differs: that takes {needed}."));
+        }
         let rest = joined(rest.collect());
         return Some(format!("None of {} is shown to differ: {rest}.", count(all, "kind")));
     }
@@ -66,6 +70,12 @@ fn kinds(duel: &HeadToHead) -> Option<String> {
         format!("faster in {}{}", faster.len(), furthest(&faster)),
     ];
     Some(format!("`{}` is {}.", duel.candidate, said.into_iter().chain(rest).collect::<Vec<_>>().join("; ")))
+}
+
+/// Blocks that it takes to show one of so many operations, where the plan has fewer.
+fn blocks_for_one(plan: &PlanRecord, operations: usize) -> Option<u32> {
+    let first = |plan: &PlanRecord| rule::first_for_operations(plan, operations);
+    if first(plan).is_some() { None } else { rule::blocks_for(plan, first) }
 }
 
 /// `, most at point/connect (0.61x) and write/commit (0.82x)`
