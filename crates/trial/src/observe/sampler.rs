@@ -84,7 +84,8 @@ fn sample_until_stopped(
         }
         // One that woke too late goes on with the second that it is in: there is a gap, not a wrong row.
         second = (second + 1).max(now.duration_since(begun).as_secs() as u32);
-        last = now;
+        // Reading may take long on a busy host, and the interval may end meanwhile: that is no rest of it.
+        last = Instant::now();
     }
     let cpu_us = (thread_cpu_ns() - cpu_before_ns) as f64 / 1e3;
     Sampled {
