@@ -1,12 +1,16 @@
 //! `prepare`, `check`, `cleanup` and sysbench's `prewarm`: a workload's tables on a running server.
 
+mod fit;
+
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
-use driver::{Admin, Isolation};
+use driver::Admin;
 use indicatif::{ProgressBar, ProgressStyle};
-use load::{Loader, Setting, Table};
+use load::{Loader, Table};
+
+pub use fit::{Tables, find_tables};
 
 use super::job::Job;
 use super::server::listed;
@@ -150,85 +154,6 @@ fn read_whole(admin: &mut Admin, table: &Table) -> Result<(), driver::Error> {
         admin.rows(&format!("SELECT COUNT(k) FROM {name} WHERE k > -1"))?;
     }
     Ok(())
-}
-
-/// The workload's tables as they were asked for, and as they are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tables {
-    /// Of the table that holds least: its name, the rows asked for, and the greatest id that it has. None where
-    /// rows have no ids of their own.
-    pub least: Option<(String, u64, u64)>,
-    /// The next table of a numbered series, where it is there although nobody asked for it.
-    pub further: Option<String>,
-    pub foreign_keys_asked: usize,
-    pub foreign_keys: usize,
-    /// Answers depend on both.
-    pub setting: Setting,
-}
-
-/// Asks nothing that would read a whole table: a run is not to find in memory what it would not have.
-pub fn find_tables(job: &Job, admin: &mut Admin) -> anyhow::Result<Tables> {
-    let (mut least, mut further, mut foreign_keys_asked, mut foreign_keys) = (None, None, 0, 0);
-    for table in job.workload.tables(job.target.dialect) {
-        let name = &table.name;
-        foreign_keys_asked += table.ddl().map(|sql| sql.matches("FOREIGN KEY").count()).sum::<usize>();
-        foreign_keys += admin.foreign_keys(name).with_context(|| format!("cannot read what {name} is"))?;
-        if table.columns.first().is_some_and(|column| column == "id") && table.rows > 0 {
-            let most = admin.value(&format!("SELECT MAX(id) FROM {name}"))?;
-            let most = most.and_then(|id| id.parse().ok()).unwrap_or(0);
-            if least.as_ref().is_none_or(|(_, _, known)| most < *known) {
-                least = Some((name.clone(), table.rows, most));
-            }
-            further =
-                next_in_series(name).filter(|next| admin.rows(&format!("SELECT 1 FROM {next} WHERE 1 = 0")).is_ok());
-        }
-    }
-    // A server that does not name its level gives no more than the weakest.
-    let isolation = admin.isolation().unwrap_or(Isolation::ReadUncommitted);
-    Ok(Tables {
-        least,
-        further,
-        foreign_keys_asked,
-        foreign_keys,
-        setting: Setting { dialect: job.target.dialect, isolation },
-    })
-}
-
-/// `sbtest2` behind `sbtest1`.
-fn next_in_series(name: &str) -> Option<String> {
-    let stem = name.trim_end_matches(|digit: char| digit.is_ascii_digit());
-    let number: u64 = name[stem.len()..].parse().ok()?;
-    Some(format!("{stem}{}", number + 1))
-}
-
-impl Tables {
-    /// What is there, for the report.
-    pub fn text(&self) -> String {
-        let keys = |count: usize| if count == 0 { "none".to_owned() } else { count.to_string() };
-        let rows = self.least.iter().map(|(name, asked, most)| {
-            let part = if most > asked { ", so that a part of the table is used" } else { "" };
-            format!("{asked} rows asked for, {name} has ids to {most}{part}; ")
-        });
-        let further = self.further.iter().map(|name| format!("{name} is there too and is not used; "));
-        let asked = keys(self.foreign_keys_asked);
-        rows.chain(further)
-            .chain([format!("foreign keys: {asked} asked for, {} there", keys(self.foreign_keys))])
-            .collect()
-    }
-
-    /// Flags with their reasons, where tables differ from the options.
-    pub fn flags(&self) -> Vec<(String, String)> {
-        let mut flags = Vec::new();
-        if let Some((name, asked, most)) = self.least.as_ref().filter(|(_, asked, most)| most < asked) {
-            let why = format!("{asked} rows were asked for, and the greatest id of {name} is {most}");
-            flags.push(("rows".to_owned(), why));
-        }
-        if self.foreign_keys != self.foreign_keys_asked {
-            let (asked, there) = (self.foreign_keys_asked, self.foreign_keys);
-            flags.push(("foreign-keys".to_owned(), format!("{asked} were asked for, {there} are there")));
-        }
-        flags
-    }
 }
 
 /// Rows and rows per second: a bar on a terminal, a line now and then elsewhere.

@@ -80,6 +80,21 @@ fn tables_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
 }
 
 #[test]
+fn tables_of_another_form_are_flagged() {
+    let place = prepared();
+    let database = rusqlite::Connection::open(place.path().join("bench.db")).unwrap();
+    database.execute_batch("DROP INDEX k_2; CREATE INDEX c_2 ON sbtest2 (c)").unwrap();
+    let line = "bench oltp_update_index --target URL --tables 2 --rows 500 --events 20";
+    let (out, _) = expect(&place, 0, line);
+    let why = "sbtest2 has no index on k; sbtest2 has an index on c that was not asked for";
+    assert!(flat(&out).contains(&format!("500 rows asked for, sbtest1 has ids to 500; {why}; foreign keys")), "{out}");
+    assert!(flat(&out).contains(&format!("flag: form-of-tables ({why})")), "{out}");
+    let (out, _) = expect(&place, 0, &format!("{line} --secondary"));
+    let why = "sbtest1 has a primary key that was not asked for; sbtest1 has no index on id";
+    assert!(flat(&out).contains(&format!("flag: form-of-tables ({why})")), "{out}");
+}
+
+#[test]
 fn more_rows_than_there_are_are_refused_before_the_first_statement() {
     let place = prepared();
     for workload in ["oltp_read_write", "oltp_read_only", "oltp_update_index", "select_random_points"] {
@@ -105,7 +120,8 @@ fn foreign_keys_that_nobody_asked_for_are_flagged_and_those_that_sqlite_cannot_a
         .execute_batch(
             "PRAGMA foreign_keys = OFF; ALTER TABLE sbtest1 RENAME TO plain; CREATE TABLE parent (id INTEGER PRIMARY KEY); \
              CREATE TABLE sbtest1 (id INTEGER PRIMARY KEY, k INTEGER REFERENCES parent (id), c, pad, \
-             FOREIGN KEY (pad) REFERENCES parent (id)); INSERT INTO sbtest1 SELECT id, k, c, pad FROM plain",
+             FOREIGN KEY (pad) REFERENCES parent (id)); INSERT INTO sbtest1 SELECT id, k, c, pad FROM plain; \
+             DROP INDEX k_1; CREATE INDEX k_1 ON sbtest1 (k)",
         )
         .unwrap();
     let line = "bench oltp_point_select --target URL --rows 500 --events 20";

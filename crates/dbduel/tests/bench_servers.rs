@@ -214,6 +214,23 @@ fn foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated(dialec
     assert!(out.contains("flag: foreign-keys (0 were asked for, 1 are there)"), "{out}");
 }
 
+/// Indexes, and the storage engine where there are several.
+fn tables_of_another_form_are_flagged(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    subject.expect(0, "oltp_update_index --table-size=100 --create-secondary=off prepare");
+    let line = "oltp_update_index --table-size=100 --events=5 --format text run";
+    let (out, _) = subject.expect(0, line);
+    assert!(out.contains("flag: form-of-tables (sbtest1 has no index on k)"), "{out}");
+    subject.admin_of(DATABASE).run("CREATE INDEX k_1 ON sbtest1 (k)").unwrap();
+    let (out, _) = subject.expect(0, line);
+    assert!(!out.contains("form-of-tables"), "{out}");
+    if dialect == Dialect::MySql {
+        subject.admin_of(DATABASE).run("ALTER TABLE sbtest1 ENGINE = MyISAM").unwrap();
+        let (out, _) = subject.expect(0, line);
+        assert!(out.contains("flag: form-of-tables (sbtest1 is of the storage engine myisam, not innodb)"), "{out}");
+    }
+}
+
 /// Neither a lock nor a statement of a command outlives its interruption.
 fn an_interrupted_command_leaves_no_statement_behind(dialect: Dialect) {
     let subject = Subject::new(dialect);
@@ -304,6 +321,12 @@ macro_rules! on {
             #[ignore = "needs a server"]
             fn foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated() {
                 super::foreign_keys_that_are_not_as_asked_for_are_flagged_and_both_are_stated($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn tables_of_another_form_are_flagged() {
+                super::tables_of_another_form_are_flagged($dialect);
             }
 
             #[test]

@@ -1,6 +1,16 @@
 //! Which tables a database has, and how it describes them.
 
+use std::collections::BTreeSet;
+
 use crate::{Admin, Dialect, Error};
+
+/// The keys of one table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Indexes {
+    pub primary: bool,
+    /// The columns of each other index, as in `a, b`; those of expressions are left out.
+    pub others: BTreeSet<String>,
+}
 
 impl Admin {
     /// The names of all tables and views of this session's database.
@@ -66,6 +76,54 @@ impl Admin {
         Ok(self.value(&sql)?.and_then(|count| count.parse().ok()).unwrap_or(0))
     }
 
+    /// The primary key and the indexes of a table.
+    pub fn indexes(&mut self, table: &str) -> Result<Indexes, Error> {
+        let entries: Vec<(bool, String, String)> = match self.dialect() {
+            // Table, Non_unique, Key_name, Seq_in_index, Column_name, in the order of their columns.
+            Dialect::MySql => {
+                let rows = self.rows(&format!("SHOW INDEX FROM {table}"))?;
+                let entry = |row: Vec<Option<String>>| {
+                    let (name, column) = (row.get(2)?.clone()?, row.get(4)?.clone()?);
+                    Some((name == "PRIMARY", name, column))
+                };
+                rows.into_iter().filter_map(entry).collect()
+            }
+            Dialect::Postgres => self.index_entries(&format!(
+                "SELECT indisprimary::int, indexrelid, attname FROM pg_index \
+                 CROSS JOIN LATERAL unnest(indkey) WITH ORDINALITY AS key (number, place) \
+                 JOIN pg_attribute ON attrelid = indrelid AND attnum = number \
+                 WHERE indrelid = '{table}'::regclass ORDER BY indexrelid, place"
+            ))?,
+            // A primary key that is the rowid has no index.
+            Dialect::Sqlite => {
+                let primary = format!("SELECT 1, 'primary', name FROM pragma_table_info('{table}') WHERE pk > 0");
+                let others = format!(
+                    "SELECT 0, list.name, info.name FROM pragma_index_list('{table}') AS list \
+                     JOIN pragma_index_info(list.name) AS info WHERE list.origin <> 'pk' AND info.name IS NOT NULL \
+                     ORDER BY list.name, info.seqno"
+                );
+                let mut entries = self.index_entries(&primary)?;
+                entries.extend(self.index_entries(&others)?);
+                entries
+            }
+        };
+        let primary = entries.iter().any(|(primary, ..)| *primary);
+        let of_others: Vec<_> = entries.into_iter().filter(|(primary, ..)| !primary).collect();
+        let columns = |columns: &[(bool, String, String)]| {
+            columns.iter().map(|(_, _, column)| column.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        Ok(Indexes { primary, others: of_others.chunk_by(|one, next| one.1 == next.1).map(columns).collect() })
+    }
+
+    /// Rows of whether it is the primary key, the index and a column.
+    fn index_entries(&mut self, sql: &str) -> Result<Vec<(bool, String, String)>, Error> {
+        let entry = |row: Vec<Option<String>>| {
+            let [primary, index, column] = <[_; 3]>::try_from(row).ok()?;
+            Some((primary? == "1", index?, column?))
+        };
+        Ok(self.rows(sql)?.into_iter().filter_map(entry).collect())
+    }
+
     fn joined(&mut self, sql: &str, separator: &str) -> Result<String, Error> {
         let lines: Vec<String> = self.rows(sql)?.into_iter().flatten().flatten().collect();
         Ok(lines.join(separator))
@@ -89,6 +147,12 @@ mod tests {
         assert_eq!(admin.table_names().unwrap(), ["parent", "child", "both_of_them"]);
         assert!(admin.has_table("child").unwrap() && !admin.has_table("stranger").unwrap());
         assert_eq!(["child", "parent"].map(|table| admin.foreign_keys(table).unwrap()), [1, 0]);
+        admin.run("CREATE TABLE wide (a INTEGER, b INTEGER, c INTEGER UNIQUE, PRIMARY KEY (a, b))").unwrap();
+        admin.run("CREATE INDEX cb ON wide (c, b)").unwrap();
+        let others = ["c", "c, b"].map(str::to_owned).into();
+        assert_eq!(admin.indexes("wide").unwrap(), Indexes { primary: true, others });
+        assert_eq!(admin.indexes("parent").unwrap(), Indexes { primary: true, others: BTreeSet::new() });
+        assert_eq!(admin.indexes("child").unwrap(), Indexes::default());
         assert_eq!(admin.show_table("parent").unwrap(), "CREATE TABLE parent (id INTEGER PRIMARY KEY)");
     }
 }

@@ -40,6 +40,7 @@ pub use admin::{Admin, RowSink};
 pub use advice::{Advice, advice_in};
 pub use any::AnyConnection;
 pub use as_text::AsText;
+pub use catalog::Indexes;
 pub use closer::Closer;
 pub use connection::{Answer, Connection, OnPart, Statement, Value};
 pub use deadline::end_waits_on;
