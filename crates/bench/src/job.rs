@@ -1,6 +1,5 @@
 //! One request with everything it needs, and how it ends at an interruption.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use driver::Admin;
 use engine::target_url::ThisHost;
-use engine::{Candidates, Located};
+use engine::{Candidates, Located, PasswordSource, Renewal};
 use experiment::TargetUrl;
 use load::{Options, Workload};
 use terminal::{Failure, exit, note};
@@ -27,6 +26,8 @@ pub struct Job {
     pub interrupted: Arc<AtomicBool>,
     /// On the command line, where no suggestion may show it.
     pub password_is_typed: bool,
+    /// The password, where it may expire.
+    pub renewal: Renewal,
 }
 
 impl Job {
@@ -34,11 +35,12 @@ impl Job {
         let workload = Options::new(request.workload.options, &request.workload_options)
             .and_then(|options| (request.workload.build)(&options))
             .map_err(|error| Failure::usage(anyhow!("{}: {error}", request.workload.name)))?;
-        let password_is_typed = request.target.password.is_some() && request.password_file.is_none();
+        let password_is_typed = request.target.password.is_some() && request.password == PasswordSource::Unnamed;
         if !request.dry_run {
-            request.target = located(&request.target, request.password_file.as_deref())?;
+            request.target = located(&request.target, &request.password)?;
         }
         let target = request.target.target();
+        let renewal = Renewal::new(request.password.clone(), request.target.password.clone());
         if request.action == Action::Bench {
             workload
                 .runs_on(target.dialect)
@@ -46,7 +48,7 @@ impl Job {
         }
         let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
         end_late(Arc::clone(&interrupted)).context("no thread to end by")?;
-        Ok(Job { target, workload: Arc::from(workload), request, interrupted, password_is_typed })
+        Ok(Job { target, workload: Arc::from(workload), request, interrupted, password_is_typed, renewal })
     }
 
     /// A failure with the server's name, which one behind the login does not have.
@@ -83,8 +85,8 @@ impl Job {
 }
 
 /// The server that is meant, with what its URL leaves open; a line names what came from where.
-pub fn located(url: &TargetUrl, password_file: Option<&Path>) -> Result<TargetUrl, Failure> {
-    let candidates = Candidates::of(url, password_file, &ThisHost).map_err(Failure::usage)?;
+pub fn located(url: &TargetUrl, password: &PasswordSource) -> Result<TargetUrl, Failure> {
+    let candidates = Candidates::of(url, password, &ThisHost).map_err(Failure::usage)?;
     let Located { url, sources } = candidates.located()?;
     sources.iter().for_each(|text| note(&format!("note: {text}")));
     Ok(url)

@@ -47,7 +47,10 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let _lock = lock.transpose()?;
     let layout = layout(request);
     let seed = request.rand_seed.unwrap_or_else(|| drawn_seed(request));
-    let target = null.as_ref().map_or_else(|| job.target.clone(), |null| null_server::target(job.target.dialect, null));
+    let target = match &null {
+        Some(null) => null_server::target(job.target.dialect, null),
+        None => job.fresh_target()?,
+    };
     let load = Load::prepare(&job.workload, &target, options(job, seed), &job.interrupted);
     let mut load = load.map_err(|failure| with_target(request, &failure))?;
     if let Some(layout) = layout {

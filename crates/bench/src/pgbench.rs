@@ -15,6 +15,7 @@ mod words;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
+use engine::PasswordSource;
 use experiment::TargetUrl;
 use terminal::{Failure, exit, note, print};
 
@@ -38,7 +39,7 @@ pub fn command(words: &[String]) -> Result<u8, Failure> {
     };
     request.notes.iter().for_each(|text| note(&format!("warning: {text}")));
     let place = place::of(&request).map_err(|why| Failure::usage(anyhow!(why)))?;
-    let place = located(&place, None)?;
+    let place = located(&place, &PasswordSource::Unnamed)?;
     if request.debug {
         note(&described(&request, &place));
     }

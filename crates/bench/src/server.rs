@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use driver::{Admin, Endpoint, Error, Login};
+use driver::{Admin, Endpoint, Error, Login, Target};
+use engine::PasswordSource;
 use load::{OptionValue, Scratch};
 
 use super::job::Job;
@@ -63,10 +64,19 @@ impl Job {
         self.connect(&self.target.login).map_err(|error| self.unreachable(error))
     }
 
+    /// Where a load connects that begins now.
+    pub fn fresh_target(&self) -> Result<Target> {
+        let mut target = self.target.clone();
+        target.login.password = self.renewal.password()?.or(target.login.password);
+        Ok(target)
+    }
+
     fn connect(&self, login: &Login) -> Result<Admin, Error> {
         // SQLite, which has no login, waits so long for a lock.
         let limit = if self.target.dialect.is_embedded() { STATEMENT_LIMIT } else { LOGIN_LIMIT };
-        let mut admin = Admin::connect(self.target.dialect, &self.target.endpoint, login, limit)?;
+        let renewed = self.renewal.password().map_err(|error| Error::Client(format!("{error:#}")))?;
+        let login = Login { password: renewed.or_else(|| login.password.clone()), ..login.clone() };
+        let mut admin = Admin::connect(self.target.dialect, &self.target.endpoint, &login, limit)?;
         admin.heed_interruption();
         admin.set_timeout(Some(ANSWER_LIMIT))?;
         Ok(admin)
@@ -174,8 +184,12 @@ fn file_word(value: &OptionValue) -> Option<String> {
 /// command line, which must not be printed, from the environment.
 fn line(verb: &str, request: &Request) -> String {
     let url = shell_word(&TargetUrl { password: None, ..request.target.clone() }.to_string());
-    let file = request.password_file.as_ref();
-    let file = file.map(|path| format!(" --password-file {}", shell_word(&path.display().to_string())));
+    let password = match &request.password {
+        PasswordSource::Unnamed => String::new(),
+        PasswordSource::File(path) => format!(" --password-file {}", shell_word(&path.display().to_string())),
+        PasswordSource::Variable(name) => format!(" --password-env {}", shell_word(name)),
+        PasswordSource::Command(command) => format!(" --password-command {}", shell_word(command)),
+    };
     let options = request.workload_options.iter().map(|(name, value)| {
         if let OptionValue::Items(files) = value {
             let words = files.iter().filter_map(file_word);
@@ -194,8 +208,8 @@ fn line(verb: &str, request: &Request) -> String {
         };
         format!(" {}", shell_word(&format!("--{}={value}", name.replace('_', "-"))))
     });
-    let (name, options, file) = (request.workload.name, options.collect::<String>(), file.unwrap_or_default());
-    format!("dbduel {verb} {name} --target {url}{options}{file}")
+    let (name, options) = (request.workload.name, options.collect::<String>());
+    format!("dbduel {verb} {name} --target {url}{options}{password}")
 }
 
 fn has_code(error: &Error, codes: [&str; 2]) -> bool {

@@ -103,6 +103,7 @@ fn of_a_tag(contender: &Contender) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use engine::PasswordSource;
     use engine::tunable::GIB;
     use experiment::testing::experiment;
     use experiment::{TargetChoice, TargetUrl};
@@ -128,7 +129,7 @@ mod tests {
         let missing = folder.path().join("none.db");
         let url = TargetUrl::parse(&format!("sqlite://{}", missing.display())).unwrap();
         experiment.contenders[1].origin =
-            Origin::Target(Box::new(TargetChoice { url, overwrite: false, password_file: None }));
+            Origin::Target(Box::new(TargetChoice { url, overwrite: false, password: PasswordSource::Unnamed }));
         let sqlite = experiment::testing::known().engine("sqlite").unwrap();
         experiment.contenders.iter_mut().for_each(|one| one.kind = sqlite);
         experiment.contenders[0].version = experiment::VersionRequest::Newest;

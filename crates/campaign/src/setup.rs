@@ -114,7 +114,7 @@ impl Prepared {
     fn dialect(&self) -> Dialect {
         match self {
             Prepared::Managed { installation, .. } => installation.engine().dialect(),
-            Prepared::UserServer(user_server) => user_server.target().dialect,
+            Prepared::UserServer(user_server) => user_server.dialect(),
         }
     }
 }

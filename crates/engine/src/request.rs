@@ -3,6 +3,7 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
+use crate::password::PasswordSource;
 use crate::target_url::TargetUrl;
 
 /// Which release of an engine was asked for.
@@ -69,7 +70,7 @@ pub struct TargetChoice {
     pub url: TargetUrl,
     /// Tables that dbduel did not make may be dropped.
     pub overwrite: bool,
-    pub password_file: Option<PathBuf>,
+    pub password: PasswordSource,
 }
 
 /// Where a contender's data directory lies while a trial runs.

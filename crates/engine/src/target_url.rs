@@ -18,7 +18,7 @@ mod written;
 
 use written::{EXPECTED, Written};
 
-pub use around::{Around, ThisHost};
+pub use around::{Around, Found, ThisHost};
 pub use model::{Place, Session, TargetKind, TargetUrl, TlsMode};
 pub use sources::Sources;
 

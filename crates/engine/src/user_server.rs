@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use driver::{Admin, Endpoint, Error, Secret};
+use driver::{Admin, Dialect, Endpoint, Error, Secret};
 
 use super::keeper::PASSWORD_VARIABLE;
 use super::server_process::{self, Listening};
 use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, NOT_KNOWN};
-use record::{plain_file, secrets::MASK};
+use record::secrets::MASK;
 
+use crate::password::{PasswordSource, Renewal};
 use crate::request::TargetChoice;
 use crate::target_url::{Around, Session, TargetUrl, ThisHost};
 
@@ -30,6 +31,8 @@ pub struct UserServer {
     engine: &'static dyn Engine,
     /// With its password, which nothing prints.
     url: Box<TargetUrl>,
+    /// Its password, where that may expire.
+    renewal: Renewal,
     /// Tables that dbduel did not make may be dropped.
     pub overwrite: bool,
     version: String,
@@ -45,8 +48,7 @@ pub struct UserServer {
 impl UserServer {
     /// Logs in to a target of this engine and asks the server what it is.
     pub fn reach(engine: &'static dyn Engine, choice: &TargetChoice) -> Result<UserServer> {
-        let candidates = Candidates::of(&choice.url, choice.password_file.as_deref(), &ThisHost)?;
-        let Located { url, sources } = candidates.located()?;
+        let Located { url, sources } = Candidates::of(&choice.url, &choice.password, &ThisHost)?.located()?;
         if let Endpoint::File(file) = url.endpoint() {
             // A login would make an empty one.
             ensure!(file.is_file(), "there is no database file {}; make it first", file.display());
@@ -62,6 +64,7 @@ impl UserServer {
             pid: server_process::listening(&endpoint, engine.binaries()),
             is_on_this_host: matches!(endpoint, Endpoint::Unix(_)) || listening.as_ref().is_some_and(is_here),
             elsewhere: listening.filter(|listening| !is_here(listening)),
+            renewal: Renewal::new(choice.password.clone(), url.password.clone()),
             url: Box::new(url),
             sources,
         };
@@ -80,9 +83,16 @@ impl UserServer {
         self.engine
     }
 
-    /// Where the load connects.
+    pub fn dialect(&self) -> Dialect {
+        self.url.kind.dialect()
+    }
+
+    /// Where the load connects. A password that cannot be had again stays what it was: sessions report why.
     pub fn target(&self) -> driver::Target {
-        self.url.target()
+        let renewed = self.renewal.password().ok().flatten();
+        let mut target = self.url.target();
+        target.login.password = renewed.or(target.login.password);
+        target
     }
 
     /// What of its URL came from where, as a line for the user.
@@ -92,7 +102,9 @@ impl UserServer {
 
     /// A blocking session in the target's database, for short questions.
     pub fn session(&self) -> Result<Admin> {
-        let mut admin = log_in(&self.url).map_err(|error| login_failure(&self.url, &error))?;
+        let renewed = self.renewal.password().with_context(|| format!("no password for {}", self.url))?;
+        let url = TargetUrl { password: renewed.or_else(|| self.url.password.clone()), ..(*self.url).clone() };
+        let mut admin = log_in(&url).map_err(|error| login_failure(&url, &error))?;
         admin.set_timeout(Some(ANSWER_LIMIT))?;
         Ok(admin)
     }
@@ -175,8 +187,8 @@ pub struct Candidates {
 
 impl Candidates {
     /// Fills in what a URL leaves open; nothing is connected to.
-    pub fn of(url: &TargetUrl, password_file: Option<&Path>, around: &dyn Around) -> Result<Candidates> {
-        let own = password_file.map(password_of_file).transpose()?;
+    pub fn of(url: &TargetUrl, password: &PasswordSource, around: &dyn Around) -> Result<Candidates> {
+        let own = password.ask(around).with_context(|| format!("no password for {url}"))?;
         let was_masked = own.is_none() && is_masked(url);
         let password = own.or_else(|| url.password.clone().filter(|_| !was_masked));
         let completed = TargetUrl { password, ..url.clone() }.completed(around);
@@ -267,7 +279,7 @@ pub fn login_failure(url: &TargetUrl, error: &Error) -> anyhow::Error {
     let (failed, next) = match error {
         Error::Refused { code, .. } if ACCESS_DENIED.contains(&code.as_str()) && url.password.is_none() => (
             "log in to",
-            "give the password in DBDUEL_PASSWORD or in a file (`password_file` of a contender, --password-file)",
+            "give the password in DBDUEL_PASSWORD or in a file (`password_file` of a contender, --password-file); `password_env` and `password_command` are others",
         ),
         Error::Refused { .. } => ("log in to", "look at user, password and database of the target"),
         _ => ("reach", "look whether the server runs and listens there"),
@@ -284,18 +296,12 @@ fn is_refusal(error: &anyhow::Error) -> bool {
 /// The password of a target: of its file, of its URL, or of this variable of the environment, in this order.
 pub fn password(url: &TargetUrl, file: Option<&Path>, variable: &str) -> Result<Option<Secret>> {
     if let Some(file) = file {
-        return password_of_file(file).map(Some);
+        return PasswordSource::File(file.to_owned()).ask(&ThisHost);
     }
     let given = url.password.clone().filter(|_| !is_masked(url));
     let found = given.or_else(|| ThisHost.variable(variable).map(Secret::new));
     ensure!(found.is_some() || url.password.is_none(), masked_out(url, variable));
     Ok(found)
-}
-
-fn password_of_file(file: &Path) -> Result<Secret> {
-    let text = plain_file::read_text(file, plain_file::TEXT_BYTES_MAX);
-    let text = text.with_context(|| format!("cannot read password_file {}", file.display()))?;
-    Ok(Secret::new(text.lines().next().unwrap_or_default()))
 }
 
 /// Whether a mask stands where the password was.
@@ -319,8 +325,38 @@ mod tests {
         let url = TargetUrl::parse("mysql://app:inline@db/x").unwrap();
         assert_eq!(password(&url, Some(&file), PASSWORD_VARIABLE).unwrap().unwrap().expose(), "from file");
         assert_eq!(password(&url, None, PASSWORD_VARIABLE).unwrap().unwrap().expose(), "inline");
-        let error = password(&url, Some(&folder.path().join("none")), PASSWORD_VARIABLE).unwrap_err().to_string();
-        assert!(error.starts_with("cannot read password_file"), "{error}");
+    }
+
+    #[test]
+    fn each_target_has_its_own_password_and_the_default_comes_last() {
+        struct Around;
+        impl crate::target_url::Around for Around {
+            fn variable(&self, name: &str) -> Option<String> {
+                let known = [("DBDUEL_PASSWORD", "of all"), ("SECOND", "of the second"), ("PGPASSWORD", "of libpq")];
+                known.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            }
+            fn file(&self, _: &Path) -> Result<Option<crate::target_url::Found>, String> {
+                Ok(None)
+            }
+            fn is_socket(&self, _: &Path) -> bool {
+                false
+            }
+            fn files_in(&self, _: &Path) -> Vec<PathBuf> {
+                Vec::new()
+            }
+            fn account(&self) -> Option<String> {
+                None
+            }
+        }
+        let of = |url: &str, source: PasswordSource| {
+            let candidates = Candidates::of(&TargetUrl::parse(url).unwrap(), &source, &Around).unwrap();
+            candidates.targets[0].password.as_ref().map(|password| password.expose().to_owned()).unwrap()
+        };
+        assert_eq!(of("mysql://a@db/x", PasswordSource::Unnamed), "of all");
+        assert_eq!(of("mysql://a@db/x", PasswordSource::Variable("SECOND".into())), "of the second");
+        assert_eq!(of("mysql://a:own@db/x", PasswordSource::Unnamed), "own");
+        assert_eq!(of("postgres://a@db/x", PasswordSource::Unnamed), "of libpq");
+        assert_eq!(of("postgres://a@db/x", PasswordSource::Command("echo told".into())), "told");
     }
 
     #[test]

@@ -14,8 +14,8 @@ use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, shortened};
 use super::vocabulary::Known;
 use super::{Archive, Contender, ImageSource, Origin, Storage, TargetChoice, TargetUrl, VersionRequest};
-use engine::Engine;
 use engine::request::{PULL_WORDS, PullPolicy, TRANSPORT_WORDS, Transport};
+use engine::{Engine, PasswordSource};
 
 /// Keys that mean something to a server that dbduel starts, and nothing to a target.
 const KEYS_OF_MANAGED: &[(&str, &str)] = &[
@@ -32,6 +32,8 @@ const KEYS_OF_MANAGED: &[(&str, &str)] = &[
     ("pull", "it is about an `image`"),
     ("platform", "it is about an `image`"),
 ];
+/// Where the password of a target may come from.
+const PASSWORD_KEYS: [&str; 3] = ["password_file", "password_env", "password_command"];
 /// Engines of the file format that this version does not have.
 const ENGINES_LATER: &[&str] = &["dolt"];
 
@@ -81,7 +83,7 @@ fn read_contender<'a>(
     if section.value("target").is_some() {
         return read_target(reader, section, name, storage, known);
     }
-    for key in ["overwrite", "password_file"] {
+    for key in ["overwrite"].into_iter().chain(PASSWORD_KEYS) {
         if let Some(value) = section.value(key) {
             reader.reject(&value.span(), format!("`{key}` stands without `target`"), "it belongs beside a `target`");
         }
@@ -283,21 +285,34 @@ fn read_target<'a>(
 
 fn read_target_choice<'a>(reader: &mut Reader<'a>, section: &Section<'a>) -> Option<TargetChoice> {
     let text = reader.text(section, "target")?;
-    let password_file = reader.text(section, "password_file").map(PathBuf::from);
     let overwrite = reader.flag(section, "overwrite").unwrap_or(false);
     match TargetUrl::parse(&text) {
         Ok(url) => {
-            if let (Some(value), true) = (section.value("password_file"), url.password.is_some()) {
-                let what = "`password_file` stands beside a password in `target`";
-                reader.reject(&value.span(), what, "give one of the two");
-            }
-            Some(TargetChoice { url, overwrite, password_file })
+            let password = read_password(reader, section, url.password.is_some());
+            Some(TargetChoice { url, overwrite, password })
         }
         Err(error) => {
             let (what, note) = error.split_once("; ").unwrap_or((&error, "expected mysql://user@host[:port]/database"));
             reader.reject(&section.value("target")?.span(), format!("`target`: {what}"), note);
             None
         }
+    }
+}
+
+/// Where the password of a target comes from: one place.
+fn read_password<'a>(reader: &mut Reader<'a>, section: &Section<'a>, is_in_url: bool) -> PasswordSource {
+    let given: Vec<&str> = PASSWORD_KEYS.into_iter().filter(|key| section.value(key).is_some()).collect();
+    let Some(key) = given.first() else { return PasswordSource::Unnamed };
+    let other =
+        if is_in_url { Some("a password in `target`".to_owned()) } else { given.get(1).map(|key| format!("`{key}`")) };
+    if let (Some(other), Some(value)) = (other, section.value(key)) {
+        reader.reject(&value.span(), format!("`{key}` stands beside {other}"), "give one of the two");
+    }
+    let Some(text) = reader.text(section, key) else { return PasswordSource::Unnamed };
+    match *key {
+        "password_file" => PasswordSource::File(text.into()),
+        "password_env" => PasswordSource::Variable(text),
+        _ => PasswordSource::Command(text),
     }
 }
 

@@ -174,6 +174,18 @@ pub const CONTENDER_KEYS: &[Key] = &[
     ),
     key("overwrite", "true or false", "false", "with `target`: drop tables that dbduel did not make"),
     key("password_file", "file", "none", "with `target`: the file that holds the password"),
+    key(
+        "password_env",
+        "variable",
+        "DBDUEL_PASSWORD",
+        "with `target`: the environment variable that holds the password",
+    ),
+    key(
+        "password_command",
+        "command",
+        "none",
+        "with `target`: a command of `sh` that prints the password, asked again when connections are opened, never while a load is measured",
+    ),
 ];
 
 pub const RUNG_KEYS: &[Key] = &[

@@ -69,8 +69,20 @@ pub fn over_releases(source: &str, releases: &[String]) -> Result<String> {
 pub fn contenders(file: &Table, releases: &[String]) -> Vec<Table> {
     let first = file.get("contender").and_then(Value::as_array).and_then(|all| all.first()).and_then(Value::as_table);
     let mut base = first.cloned().unwrap_or_default();
-    let of_the_server =
-        ["name", "target", "basedir", "archive", "sha256", "image", "pull", "platform", "server", "password_file"];
+    let of_the_server = [
+        "name",
+        "target",
+        "basedir",
+        "archive",
+        "sha256",
+        "image",
+        "pull",
+        "platform",
+        "server",
+        "password_file",
+        "password_env",
+        "password_command",
+    ];
     of_the_server.iter().for_each(|key| drop(base.remove(*key)));
     let of = |release: &String| {
         let mut table = base.clone();

@@ -86,6 +86,8 @@ fn written(value: &str) -> Option<Value> {
         | "folder"
         | "file"
         | "path"
+        | "variable"
+        | "command"
         | "URL"
         | "`disk`, `tmpfs` or an existing folder" => text(),
         "true or false" => json!({ "type": "boolean" }),

@@ -87,7 +87,7 @@ impl<'a> Environment<'a> {
     pub fn dialect(&self) -> Dialect {
         match self {
             Environment::Managed { installation, .. } => installation.engine().dialect(),
-            Environment::UserServer(user_server) => user_server.target().dialect,
+            Environment::UserServer(user_server) => user_server.dialect(),
         }
     }
 
@@ -110,7 +110,10 @@ impl RunningServer<'_> {
     }
 
     pub fn dialect(&self) -> Dialect {
-        self.target().dialect
+        match self {
+            RunningServer::Managed(server) => server.dialect(),
+            RunningServer::UserServer(user_server) => user_server.dialect(),
+        }
     }
 
     /// Where the load connects.

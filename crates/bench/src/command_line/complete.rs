@@ -287,7 +287,7 @@ impl Draft {
             further,
             dry_run: self.dry_run,
             no_wait: self.no_wait,
-            password_file: self.password_file,
+            password: self.password,
             clients,
             duration: limits.0,
             events: limits.1,

@@ -1,9 +1,9 @@
 //! A request while its arguments are being read.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
+use engine::PasswordSource;
 use load::OptionValue;
 
 use super::program::Program;
@@ -28,7 +28,7 @@ pub struct Draft {
     pub help: bool,
     pub compat: Option<Compat>,
     pub format: Option<Format>,
-    pub password_file: Option<PathBuf>,
+    pub password: PasswordSource,
     pub clients: Option<u32>,
     pub duration: Option<Duration>,
     pub events: Option<u64>,

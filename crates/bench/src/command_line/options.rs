@@ -10,6 +10,7 @@ use super::request::{Arrivals, Compat, ForcedShutdown, Format, Reconnect};
 use super::target::{LoginParts, only_one};
 use super::values::{self, choice, count, percentile, seconds};
 use super::words::{Takes, switch};
+use engine::PasswordSource;
 use experiment::{TargetKind, TargetUrl, TlsMode};
 
 type Apply = fn(&mut Draft, &str) -> Result<(), String>;
@@ -145,7 +146,27 @@ pub static FLAGS: &[Flag] = &[
         "FILE",
         "Read the password from the first line of this file; DBDUEL_PASSWORD holds one too",
         |draft, text| {
-            draft.password_file = Some(text.into());
+            draft.password = PasswordSource::File(text.into());
+            Ok(())
+        },
+    ),
+    value(
+        "password-env",
+        &[],
+        "NAME",
+        "Read the password from this environment variable instead of DBDUEL_PASSWORD",
+        |draft, text| {
+            draft.password = PasswordSource::Variable(text.to_owned());
+            Ok(())
+        },
+    ),
+    value(
+        "password-command",
+        &[],
+        "COMMAND",
+        "Read the password from the first line that this command of sh prints; it is asked again before connections are opened, never in measured time",
+        |draft, text| {
+            draft.password = PasswordSource::Command(text.to_owned());
             Ok(())
         },
     ),

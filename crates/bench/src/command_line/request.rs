@@ -1,12 +1,11 @@
 //! What a command line asks for.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use load::OptionValue;
-
+use engine::PasswordSource;
 use experiment::TargetUrl;
+use load::OptionValue;
 
 /// The command as it stands on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +122,7 @@ pub struct Request {
     pub dry_run: bool,
     /// Another measurement on this host is not waited for.
     pub no_wait: bool,
-    pub password_file: Option<PathBuf>,
+    pub password: PasswordSource,
     pub clients: u32,
     /// None is no limit.
     pub duration: Option<Duration>,

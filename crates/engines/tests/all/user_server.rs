@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use engine::UserServer;
 use engine::request::TargetChoice;
 use engine::target_url::TargetUrl;
+use engine::{PasswordSource, UserServer};
 
 use crate::engine;
 
 fn choice(url: &str) -> TargetChoice {
-    TargetChoice { url: TargetUrl::parse(url).unwrap(), overwrite: false, password_file: None }
+    TargetChoice { url: TargetUrl::parse(url).unwrap(), overwrite: false, password: PasswordSource::Unnamed }
 }
 
 #[test]
