@@ -2,6 +2,8 @@
 
 use anyhow::anyhow;
 use driver::sqlite::{LockWait, lock_wait};
+use engine::target_url::ThisHost;
+use experiment::TargetUrl;
 use record::plain_file;
 use terminal::{Failure, exit, note, print};
 
@@ -13,7 +15,8 @@ pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
     let read_file = |path: &str| {
         plain_file::read_text(path.as_ref(), plain_file::TEXT_BYTES_MAX).map_err(|error| error.to_string())
     };
-    let request = match read(verb, words, &read_file).map_err(|why| Failure::usage(anyhow!(why)))? {
+    let default = TargetUrl::of_database_url(&ThisHost);
+    let request = match read(verb, words, &read_file, default).map_err(|why| Failure::usage(anyhow!(why)))? {
         Asked::Help(text) => {
             print(&text)?;
             return Ok(exit::DONE);

@@ -19,11 +19,18 @@ mod words;
 mod workload_options;
 
 pub use help::command_help;
-pub use request::{Action, Arrivals, Asked, Compat, ForcedShutdown, Format, Reconnect, Request, Verb};
+pub use request::{Action, Arrivals, Asked, Compat, DefaultTarget, ForcedShutdown, Format, Reconnect, Request, Verb};
 
 /// Reads the arguments behind the command. `read_file` gives the text of a `--config-file`.
-pub fn read(verb: Verb, words: &[String], read_file: &dyn Fn(&str) -> Result<String, String>) -> Result<Asked, String> {
-    draft::Draft::read(verb, words, read_file)?.finish()
+pub fn read(
+    verb: Verb,
+    words: &[String],
+    read_file: &dyn Fn(&str) -> Result<String, String>,
+    default: DefaultTarget,
+) -> Result<Asked, String> {
+    let mut draft = draft::Draft::read(verb, words, read_file)?;
+    draft.default = default;
+    draft.finish()
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! and no text made here holds a password, and a part that cannot be honoured is a mistake, or is named.
 
 mod around;
+mod database_url;
+mod jdbc;
 mod libpq;
 mod libpq_around;
 mod model;
@@ -43,13 +45,16 @@ impl Completed {
 impl TargetUrl {
     /// Whether a word names a server that runs: by a URL, or by a connection string of libpq.
     pub fn is_target(text: &str) -> bool {
-        libpq::is_keywords(text) || text.contains("://")
+        libpq::is_keywords(text) || text.contains("://") || text.starts_with("jdbc:")
     }
 
     /// Takes a URL or a connection string apart. The error names what is wrong with it and never quotes a password.
     pub fn parse(text: &str) -> Result<TargetUrl, String> {
         if libpq::is_keywords(text) {
             return libpq::of_keywords(text);
+        }
+        if let Some(url) = text.strip_prefix("jdbc:") {
+            return jdbc::of_url(url);
         }
         let Some((scheme, rest)) = text.split_once("://") else {
             return Err(format!("the target is no URL; {EXPECTED}"));
@@ -63,6 +68,11 @@ impl TargetUrl {
             TargetKind::Postgres => libpq::of_uri(written),
             TargetKind::Mysql | TargetKind::Mariadb => mysql_options::of_url(kind, written),
         }
+    }
+
+    /// The target that `DATABASE_URL` names; None where it is not set.
+    pub fn of_database_url(around: &dyn Around) -> Option<Result<TargetUrl, String>> {
+        database_url::read(around, TargetUrl::parse)
     }
 
     /// The target with what it leaves open from where its kind's own clients take it.

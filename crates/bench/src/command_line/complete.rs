@@ -232,7 +232,11 @@ impl Draft {
 
     /// The server that holds the tables, and others that take load.
     fn servers(&mut self, action: Action) -> Result<(TargetUrl, Vec<TargetUrl>), String> {
-        let mut further = std::mem::take(&mut self.target).resolve(self.dry_run)?;
+        let default = if self.target.is_open() && !self.dry_run { self.default.take().transpose()? } else { None };
+        if let Some(target) = &default {
+            self.note(&format!("no target is given, so it is that of DATABASE_URL: {target}"));
+        }
+        let mut further = std::mem::take(&mut self.target).resolve(self.dry_run, default)?;
         let target = further.remove(0);
         if self.dry_run {
             further.clear();

@@ -7,7 +7,7 @@ use engine::PasswordSource;
 use load::OptionValue;
 
 use super::program::Program;
-use super::request::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Verb};
+use super::request::{Arrivals, Compat, DefaultTarget, ForcedShutdown, Format, Reconnect, Verb};
 use super::target::TargetParts;
 use super::words::Given;
 
@@ -24,6 +24,8 @@ pub struct Draft {
     pub program: Option<Program>,
     pub command: Option<String>,
     pub target: TargetParts,
+    /// What is meant without any of them.
+    pub default: DefaultTarget,
     pub test: Option<String>,
     pub help: bool,
     pub compat: Option<Compat>,

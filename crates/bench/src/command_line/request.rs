@@ -105,6 +105,9 @@ pub enum ForcedShutdown {
     Share(f64),
 }
 
+/// The target of a line that names none, or why it cannot be read.
+pub type DefaultTarget = Option<Result<TargetUrl, String>>;
+
 /// Everything that a command line asks for; defaults are filled in.
 #[derive(Clone)]
 pub struct Request {

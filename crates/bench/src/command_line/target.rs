@@ -40,14 +40,22 @@ pub struct TargetParts {
 }
 
 impl TargetParts {
+    /// Nothing was given.
+    pub fn is_open(&self) -> bool {
+        self.url.is_none() && self.driver.is_none() && self.mysql.is_empty() && self.pgsql.is_empty()
+    }
+
     /// The target that was described; several, of one login, where lists of hosts, ports or sockets were given.
-    /// In a dry run only their kind matters, and it need not be given.
-    pub fn resolve(self, is_dry_run: bool) -> Result<Vec<TargetUrl>, String> {
+    /// `default` is meant where nothing was given at all. In a dry run only their kind matters, and it need not be given.
+    pub fn resolve(self, is_dry_run: bool, default: Option<TargetUrl>) -> Result<Vec<TargetUrl>, String> {
+        let is_open = self.is_open();
         let TargetParts { url, driver, mysql, pgsql, tls, compressed } = self;
         let mut targets = match url {
             Some(url) if mysql.is_empty() && pgsql.is_empty() => vec![url],
             Some(_) => return Err("--target says it all: give no --mysql-* and --pgsql-* options beside it".to_owned()),
-            None if mysql.is_empty() && pgsql.is_empty() && driver.is_none() && !is_dry_run => return Err(no_target()),
+            None if is_open && !is_dry_run => {
+                vec![default.ok_or_else(no_target)?]
+            }
             None => {
                 let guess =
                     if mysql.is_empty() && !pgsql.is_empty() { TargetKind::Postgres } else { TargetKind::Mysql };
@@ -75,7 +83,7 @@ impl TargetParts {
 }
 
 fn no_target() -> String {
-    "which server? give --target mysql://user@host/db (or postgres://, sqlite:///path), or sysbench's --mysql-host, --mysql-socket, --pgsql-host …".to_owned()
+    "which server? give --target mysql://user@host/db (or postgres://, sqlite:///path), or sysbench's --mysql-host, --mysql-socket, --pgsql-host …, or DATABASE_URL in the environment".to_owned()
 }
 
 /// In the order in which sysbench goes round: each socket, where there are any, else each port of the first host,

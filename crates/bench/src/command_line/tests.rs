@@ -2,6 +2,7 @@
 
 use super::*;
 use experiment::TargetKind;
+use experiment::TargetUrl;
 use load::OptionValue;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,7 +16,7 @@ fn no_file(_: &str) -> Result<String, String> {
 }
 
 fn read_line(verb: Verb, line: &str) -> Result<Request, String> {
-    match read(verb, &words(line), &no_file)? {
+    match read(verb, &words(line), &no_file, None)? {
         Asked::Do(request) => Ok(*request),
         Asked::Help(_) => panic!("{line}: asked for help"),
     }
@@ -85,8 +86,8 @@ fn the_last_word_says_what_to_do() {
     check("run", Action::Bench);
     check("cleanup", Action::Cleanup);
     check("prewarm", Action::Prewarm);
-    assert!(matches!(read(Verb::Bench, &words("oltp_read_only help"), &no_file), Ok(Asked::Help(_))));
-    assert!(matches!(read(Verb::Bench, &words("--help"), &no_file), Ok(Asked::Help(_))));
+    assert!(matches!(read(Verb::Bench, &words("oltp_read_only help"), &no_file, None), Ok(Asked::Help(_))));
+    assert!(matches!(read(Verb::Bench, &words("--help"), &no_file, None), Ok(Asked::Help(_))));
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn a_dry_run_needs_no_server() {
 fn options_of_a_config_file_come_first() {
     let file = |_: &str| Ok("threads=8\ntime=20\nmysql-user=app\n".to_owned());
     let line = words("oltp_read_only --threads=2 --config-file=my.cfg run");
-    let Ok(Asked::Do(request)) = read(Verb::Bench, &line, &file) else { panic!("the line is not read") };
+    let Ok(Asked::Do(request)) = read(Verb::Bench, &line, &file, None) else { panic!("the line is not read") };
     assert_eq!((request.clients, request.duration), (2, Some(Duration::from_secs(20))));
     assert_eq!(request.target.user(), "app");
 }
@@ -257,7 +258,7 @@ fn with_script(verb: Verb, line: &str) -> Result<Asked, String> {
                 sysbench.cmdline.commands = { fill = { function() end } }
                 function prepare() end
                 function event() end";
-    read(verb, &words(line), &|path| if path == "my.lua" { Ok(text.to_owned()) } else { no_file(path) })
+    read(verb, &words(line), &|path| if path == "my.lua" { Ok(text.to_owned()) } else { no_file(path) }, None)
 }
 
 fn script_request(verb: Verb, line: &str) -> Request {
@@ -313,7 +314,7 @@ fn variables_of_own_sql_come_one_by_one_or_together() {
     let line = "a.sql@3 -D scale=10 --define hot=1.5 --variables=rows=7,deep=true --target mysql://app@db/shop";
     let file =
         |path: &str| if path == "a.sql" { Ok("SELECT :scale, :hot, :rows, :deep;".to_owned()) } else { no_file(path) };
-    let Ok(Asked::Do(request)) = read(Verb::Bench, &words(line), &file) else { panic!("{line}") };
+    let Ok(Asked::Do(request)) = read(Verb::Bench, &words(line), &file, None) else { panic!("{line}") };
     let expected = [
         ("deep", OptionValue::Flag(true)),
         ("hot", OptionValue::Real(1.5)),
@@ -322,7 +323,8 @@ fn variables_of_own_sql_come_one_by_one_or_together() {
     ];
     let expected = expected.map(|(name, value)| (name.to_owned(), value)).into();
     assert_eq!(request.workload_options["variables"], OptionValue::Table(expected));
-    let why = read(Verb::Bench, &words("a.sql -D scale --target mysql://app@db/shop"), &file).err().unwrap_or_default();
+    let why =
+        read(Verb::Bench, &words("a.sql -D scale --target mysql://app@db/shop"), &file, None).err().unwrap_or_default();
     assert_eq!(why, "--define: name=number was expected, not `scale`");
 }
 
@@ -334,4 +336,18 @@ fn tests_without_a_database_are_refused_by_name() {
     };
     check("--test=cpu --cpu-max-prime=20000 run", "cpu");
     check("fileio --file-total-size=1G prepare", "fileio");
+}
+
+#[test]
+fn a_line_without_a_target_means_that_of_the_environment() {
+    let default = || Some(TargetUrl::parse("mysql://env@db/x"));
+    let target = |line: &str| match read(Verb::Bench, &words(line), &no_file, default()) {
+        Ok(Asked::Do(request)) => (request.target.to_string(), request.notes.join("; ")),
+        _ => panic!("{line}"),
+    };
+    let (url, note) = target("oltp_read_only");
+    assert_eq!(url, "mysql://env@db/x");
+    assert!(note.contains("no target is given, so it is that of DATABASE_URL: mysql://env@db/x"), "{note}");
+    assert_eq!(target("oltp_read_only --target mysql://own@h/y").0, "mysql://own@h/y");
+    assert!(target("oltp_read_only --mysql-host=h").0.contains("@h:3306"));
 }

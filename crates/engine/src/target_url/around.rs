@@ -14,6 +14,9 @@ pub trait Around {
     /// None where there is no such file; an error where it cannot be read.
     fn file(&self, path: &Path) -> Result<Option<Found>, String>;
     fn is_socket(&self, path: &Path) -> bool;
+    fn is_there(&self, path: &Path) -> bool {
+        path.exists()
+    }
     /// The files in a folder, sorted; none where there is no such folder.
     fn files_in(&self, folder: &Path) -> Vec<PathBuf>;
     /// The user that this process runs as.
@@ -100,6 +103,10 @@ impl Around for Made {
 
     fn is_socket(&self, path: &Path) -> bool {
         self.sockets.iter().any(|socket| Path::new(socket) == path)
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        self.files.iter().any(|(name, ..)| Path::new(name) == path)
     }
 
     fn files_in(&self, folder: &Path) -> Vec<PathBuf> {

@@ -69,6 +69,11 @@ pub fn of_url(kind: TargetKind, written: Written) -> Result<TargetUrl, String> {
     for (key, value) in written.options {
         take(&mut target, OPTIONS, &key.replace('_', "-"), &value)?;
     }
+    checked(target)
+}
+
+/// The target, if its parts agree with each other.
+pub fn checked(mut target: TargetUrl) -> Result<TargetUrl, String> {
     if target.place.socket.is_some() && !target.others.is_empty() {
         return Err("a socket is one place, and the target has several hosts; expected one of the two".to_owned());
     }

@@ -374,3 +374,66 @@ fn the_encryption_of_an_option_file_is_decided_or_refused() {
     let missing = parsed("mysql://?defaults-file=/none").completed(&Made::default()).unwrap_err();
     assert!(missing.starts_with("there is no defaults-file /none"), "{missing}");
 }
+
+#[test]
+fn urls_of_jdbc_name_the_same_server() {
+    let check = |text: &str, expected: &str, idle: &[&str]| {
+        let target = parsed(text);
+        assert_eq!(target.to_string(), expected, "{text}");
+        assert_eq!(target.idle, idle, "{text}");
+    };
+    check(
+        "jdbc:mysql://db:3307/x?user=app&password=hunter2&useSSL=true&rewriteBatchedStatements=true&cacheprepstmts=true",
+        "mysql://app:***@db:3307/x?tls=require",
+        &["rewriteBatchedStatements", "cachePrepStmts"],
+    );
+    check("jdbc:mysql://db/x?useSSL=false&serverTimezone=UTC", "mysql://db/x?tls=off", &["serverTimezone"]);
+    check("jdbc:mysql://db/x?useSSL=true&verifyServerCertificate=true", "mysql://db/x?tls=verify-ca", &[]);
+    check("jdbc:mysql://db/x?sslMode=VERIFY_IDENTITY", "mysql://db/x?tls=verify", &[]);
+    check("jdbc:mariadb://db/x?sslMode=trust&localSocket=/run/s", "mariadb://db/x?socket=/run/s&tls=require", &[]);
+    check("jdbc:mariadb:sequential://a,b/x", "mariadb://a,b/x", &[]);
+    check("jdbc:postgresql://db/x?ssl=true&prepareThreshold=0", "postgres://db/x?tls=verify", &["prepareThreshold"]);
+    check("jdbc:postgresql://db/x?ssl=true&sslmode=require", "postgres://db/x?tls=require", &[]);
+    check(
+        "jdbc:postgresql://a:1,b:2/x?targetServerType=primary",
+        "postgres://a:1,b:2/x?target_session_attrs=primary",
+        &[],
+    );
+    refused("jdbc:mysql://db/x?sslMode=PREFERRED&password=hunter2", "lets the server choose");
+    refused("jdbc:mysql://a,b/x?localSocket=/s", "several hosts");
+    refused("jdbc:mysql://db/x?sessionVariables=a%3D1", "no report would show");
+    refused("jdbc:mysql://db/x?trustCertificateKeyStoreUrl=file:/k", "key store of Java");
+    refused("jdbc:mysql:loadbalance://a,b/x", "leaves open which server");
+    refused("jdbc:postgresql://db/x?currentSchema=a", "no report would show");
+    refused("jdbc:postgresql://db/x?loadBalanceHosts=true", "leaves to chance");
+    refused("jdbc:postgresql:x", "names no host");
+    refused("jdbc:oracle://db/x", "no kind of server");
+    refused("jdbc:mysql://db/x?useSLL=true", "did you mean `useSSL`?");
+}
+
+#[test]
+fn a_database_url_is_read_as_the_frameworks_spell_it() {
+    let of = |text: &'static str, files: Vec<(&'static str, u32, &'static str)>| {
+        let around = Made { variables: vec![("DATABASE_URL", text)], files, ..Made::default() };
+        TargetUrl::of_database_url(&around).unwrap()
+    };
+    let check =
+        |text: &'static str, expected: &str| assert_eq!(of(text, Vec::new()).unwrap().to_string(), expected, "{text}");
+    check("postgres://a:pw@db/x", "postgres://a:***@db/x");
+    check("postgresql+psycopg2://a@db/x?pool=5&sslmode=require", "postgres://a@db/x?tls=require");
+    check("postgis://a@db/x", "postgres://a@db/x");
+    check("mysql2://a:pw@db:7/x?encoding=utf8mb4&ssl_mode=required&reconnect=true", "mysql://a:***@db:7/x?tls=require");
+    check("mysql2://a@db/x?ssl_mode=verify_ca&sslca=/r", "mysql://a@db/x?tls=verify-ca&ssl-ca=/r");
+    check("trilogy://a@db/x", "mysql://a@db/x");
+    check("sqlite:////data/a%20b.db", "sqlite:///data/a%20b.db");
+    check("sqlite3:/data/x.db", "sqlite:///data/x.db");
+    check("sqlite:///data/x.db", "sqlite:///data/x.db");
+    check("host=db dbname=x", "postgres://db/x");
+    check("jdbc:mysql://db/x", "mysql://db/x");
+    assert_eq!(of("mysql2://a@db/x?pool=5", Vec::new()).unwrap().idle, ["pool"]);
+    let relative = of("sqlite:///db.sqlite3", vec![("db.sqlite3", 0o600, "")]).unwrap();
+    assert_eq!(relative.database(), std::env::current_dir().unwrap().join("db.sqlite3").to_str().unwrap());
+    let error = of("oracle://a:hunter2@db/x", Vec::new()).unwrap_err();
+    assert!(error.starts_with("DATABASE_URL: `oracle://`") && !error.contains("hunter2"), "{error}");
+    assert!(TargetUrl::of_database_url(&Made::default()).is_none());
+}

@@ -89,7 +89,7 @@ fn options(query: &str) -> Result<Vec<(String, String)>, String> {
     pairs.map(|(key, value)| Ok((decoded(key, "options")?, decoded(value, "options")?))).collect()
 }
 
-fn decoded(text: &str, part: &str) -> Result<String, String> {
+pub fn decoded(text: &str, part: &str) -> Result<String, String> {
     let text = percent_decode_str(text).decode_utf8();
     let text = text.map_err(|_| format!("the {part} of the target is no UTF-8 once its %XX are read; {EXPECTED}"))?;
     if text.contains('\0') {

@@ -38,7 +38,9 @@ const TELLING: [&str; 24] = [
     "socket=/s",
 ];
 
-const TEXTS: [&str; 9] = [
+const TEXTS: [&str; 11] = [
+    "jdbc:mysql://db:3307/x?user=app&password=p&useSSL=true&cachePrepStmts=true&localSocket=/s",
+    "jdbc:postgresql://a:1,b:2/x?ssl=true&sslmode=require&targetServerType=primary",
     "mysql://app:pw@db.example:3307/bench?ssl-mode=required&socket=/run/s&defaults-file=/c",
     "mariadb://root@[::1]:33/x?compression=on&ssl_ca=/r&ssl-mode=verify_ca",
     "postgres://app@h1:7,h2:8/x?target_session_attrs=primary&hostaddr=192.0.2.1,192.0.2.2",
