@@ -124,10 +124,10 @@ impl Write for Wire {
 
 /// What the handshake failed by, and what to do where the server's certificate is not accepted.
 fn handshake_failed(error: &io::Error, host: &str) -> Error {
-    use rustls::CertificateError::{NotValidForName, NotValidForNameContext, UnknownIssuer};
+    use rustls::CertificateError::{BadSignature, NotValidForName, NotValidForNameContext, UnknownIssuer};
     use rustls::Error::InvalidCertificate;
     let next = match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-        Some(InvalidCertificate(UnknownIssuer)) => {
+        Some(InvalidCertificate(UnknownIssuer | BadSignature)) => {
             "; name the file of the authority that signed it: sslrootcert (PostgreSQL), ssl-ca (MySQL), or SSL_CERT_FILE"
         }
         Some(InvalidCertificate(NotValidForName | NotValidForNameContext { .. })) => {

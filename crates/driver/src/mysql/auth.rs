@@ -1,7 +1,11 @@
 //! Proofs of a password, of MySQL and of MariaDB.
 
-use ed25519_dalek::VerifyingKey;
+use std::num::NonZeroU32;
+
 use ed25519_dalek::hazmat::{ExpandedSecretKey, raw_sign};
+use ed25519_dalek::{Signer, SigningKey, VerifyingKey};
+use ring::pbkdf2;
+use ring::rand::{SecureRandom, SystemRandom};
 use rsa::pkcs8::DecodePublicKey;
 use rsa::rand_core::OsRng;
 use sha1::Sha1;
@@ -35,6 +39,32 @@ pub fn caching_sha2(password: &str, scramble: &[u8]) -> Vec<u8> {
 pub fn ed25519(password: &str, scramble: &[u8]) -> Vec<u8> {
     let key = ExpandedSecretKey::from_bytes(&Sha512::digest(password).into());
     raw_sign::<Sha512>(&key, scramble, &VerifyingKey::from(&key)).to_bytes().to_vec()
+}
+
+/// What `parsec` mixes into the password: `P`, the factor of 1024 rounds as a power of two, and the salt.
+const SALT_BYTES: usize = 18;
+/// MariaDB's own limit; every step doubles the work.
+const FACTOR_MAX: u8 = 3;
+
+/// MariaDB's `parsec`: the scrambles of both sides, signed by a key that is derived from the password and the account's
+/// salt.
+///
+/// ```text
+/// client_scramble:32 signature:64
+/// ```
+pub fn parsec(password: &str, scramble: &[u8], salted: &[u8]) -> Result<Vec<u8>, Error> {
+    let (factor, salt) = match salted {
+        [b'P', factor, salt @ ..] if *factor <= FACTOR_MAX && salt.len() == SALT_BYTES => (*factor, salt),
+        _ => return Err(Error::Protocol("a salt of parsec that is not known here".to_owned())),
+    };
+    let rounds = NonZeroU32::new(1024 << factor).expect("a power of two");
+    let mut seed = [0; 32];
+    pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA512, rounds, salt, password.as_bytes(), &mut seed);
+    let mut own = [0; 32];
+    let filled = SystemRandom::new().fill(&mut own);
+    filled.map_err(|_| Error::Client("this system gives no random bytes".to_owned()))?;
+    let signature = SigningKey::from_bytes(&seed).sign(&[scramble, &own].concat());
+    Ok([&own[..], &signature.to_bytes()].concat())
 }
 
 /// The password as `caching_sha2_password` and `sha256_password` take it over a connection that others could read:
@@ -79,6 +109,23 @@ mod tests {
         assert_eq!(STANDARD_NO_PAD.encode(public.to_bytes()), stored);
         let proof: [u8; 64] = ed25519("secret", &[7; 32]).try_into().unwrap();
         assert!(public.verify_strict(&[7; 32], &proof.into()).is_ok());
+    }
+
+    #[test]
+    fn a_parsec_proof_is_signed_by_the_key_of_the_salted_password() {
+        let salted = [&b"P\0"[..], &[7; SALT_BYTES]].concat();
+        let proof = parsec("secret", &[9; 32], &salted).unwrap();
+        let (own, signature) = proof.split_at(32);
+        let mut seed = [0; 32];
+        let rounds = NonZeroU32::new(1024).unwrap();
+        pbkdf2::derive(pbkdf2::PBKDF2_HMAC_SHA512, rounds, &[7; SALT_BYTES], b"secret", &mut seed);
+        let signature: [u8; 64] = signature.try_into().unwrap();
+        let signed = [&[9; 32][..], own].concat();
+        assert!(SigningKey::from_bytes(&seed).verifying_key().verify_strict(&signed, &signature.into()).is_ok());
+        assert_ne!(parsec("secret", &[9; 32], &salted).unwrap(), proof, "the client's scramble is drawn");
+        for wrong in [&b""[..], b"P", b"X\0", &salted[..19], &[&b"P\x04"[..], &[7; SALT_BYTES]].concat()] {
+            assert!(parsec("secret", &[9; 32], wrong).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -307,6 +307,8 @@ impl MySqlConnection {
             "client_ed25519" => auth::ed25519(password, scramble),
             // The kernel vouches for the account.
             "auth_socket" | "unix_socket" => Vec::new(),
+            // Asks for the account's salt.
+            "parsec" => Vec::new(),
             // This one holds a socket file for no safer than a network.
             "sha256_password" if self.transport.encryption().is_some() => terminated(password),
             "sha256_password" if password.is_empty() => vec![0],
@@ -325,6 +327,7 @@ impl MySqlConnection {
             ("caching_sha2_password", [0x04]) if self.transport.is_private() => Ok(Some(terminated(password))),
             // Asks for the public key.
             ("caching_sha2_password", [0x04]) => Ok(Some(vec![0x02])),
+            ("parsec", salted) => auth::parsec(password, scramble, salted).map(Some),
             ("caching_sha2_password" | "sha256_password", key) => auth::sealed(password, scramble, key).map(Some),
             _ => Err(unknown_plugin(plugin)),
         }
@@ -688,7 +691,7 @@ fn unknown_plugin(plugin: &str) -> Error {
     Error::Refused {
         code: Code::number(2059),
         message: format!(
-            "the server wants authentication by {plugin}, and we speak mysql_native_password, caching_sha2_password, sha256_password, ed25519 and unix_socket; give the account one of these"
+            "the server wants authentication by {plugin}, and we speak mysql_native_password, caching_sha2_password, sha256_password, ed25519, parsec and unix_socket; give the account one of these"
         ),
     }
 }
