@@ -9,7 +9,7 @@ mod draws;
 mod expressions;
 mod generator;
 mod layouts;
-mod program;
+pub mod program;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

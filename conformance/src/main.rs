@@ -24,6 +24,7 @@ mod conform_lua;
 mod conform_micro;
 mod conform_pgbench;
 mod conform_recovery;
+mod conform_replay;
 mod conform_sqlbench;
 mod conform_tpcc;
 mod core_counters;
@@ -79,6 +80,8 @@ enum Task {
     ConformRecovery(conform_recovery::ConformRecovery),
     /// Compare the statements that readers find in the logs of real servers with those that a client sent
     ConformCapture(conform_capture::ConformCapture),
+    /// Replay the logs of real loads, which must end and leave the tables that production left
+    ConformReplay(conform_replay::ConformReplay),
     /// Compare what the scripts of sysbench do here with what they do with sysbench itself
     ConformLua(conform_lua::ConformLua),
     /// Take each server found here from start to stop, and test the driver on real servers
@@ -142,6 +145,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformRecovery(options) => conform_recovery::run(&options, root),
         Task::BenchCapture(options) => bench_capture::run(&options, root),
         Task::ConformCapture(options) => conform_capture::run(&options, root),
+        Task::ConformReplay(options) => conform_replay::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),

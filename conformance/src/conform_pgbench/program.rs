@@ -39,7 +39,12 @@ impl Pgbench {
 
     /// The same server as a URL.
     pub fn target(&self) -> String {
-        let Pgbench { socket_folder, port, user, database, .. } = self;
+        self.target_of(&self.database)
+    }
+
+    /// Another database of it.
+    pub fn target_of(&self, database: &str) -> String {
+        let Pgbench { socket_folder, port, user, .. } = self;
         format!("postgres://{user}@:{port}/{database}?host={socket_folder}")
     }
 

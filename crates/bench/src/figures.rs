@@ -270,6 +270,7 @@ pub fn report(
         kind: request.target.kind.engine().to_owned(),
         clients: request.clients,
         rate: request.rate,
+        pacing: workload.replays().map(load::Replays::pacing),
         measured_s: tally.interval_ns as f64 / 1e9,
         flags: flags(tally, embedded).into_iter().chain(remarks.keys().cloned()).collect(),
         remarks,

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow};
 use driver::{Admin, Code};
 use load::{
-    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Load, LoadOptions, Measured, Rate, Reading, Reported,
-    ReusesTables,
+    ErrorPolicy, Failure as LoadFailure, Ignored, Interarrival, Load, LoadOptions, Measured, OptionValue, Rate,
+    Reading, Replays, Reported, ReusesTables,
 };
 
 use super::figures::{self, Mark};
@@ -32,6 +32,7 @@ const ENDLESS: Duration = Duration::from_secs(86_400);
 
 pub fn bench(job: &Job) -> Result<u8, Failure> {
     let request = &job.request;
+    expect_leave_to_write(job)?;
     // The server of a dry run is there until the run is over, and its folder a little longer.
     let scratch = request.dry_run.then(|| Cache::open()?.scratch()).transpose()?;
     let start = |folder: &WorkFolder| null_server::start(job.target.dialect, folder.for_sockets());
@@ -81,6 +82,17 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     Ok(run.exit())
 }
 
+/// A log that changes data is replayed on a server that others may use only where the user says so.
+fn expect_leave_to_write(job: &Job) -> Result<(), Failure> {
+    let is_allowed = job.request.workload_options.get("writes") == Some(&OptionValue::Flag(true));
+    let facts = job.workload.replays().filter(|_| !is_allowed).and_then(Replays::writes);
+    facts.map_or(Ok(()), |statement| {
+        Err(Failure::usage(anyhow!(
+            "the log changes data, and nothing is put back afterwards: `{statement}` is one of its statements\n  next: --writes replays it all the same, on a server whose data you can lose"
+        )))
+    })
+}
+
 /// What is known of the server.
 struct Seen {
     server_version: String,
@@ -106,7 +118,8 @@ fn read_session(job: &Job) -> anyhow::Result<Seen> {
     job.recognise(admin)?;
     job.claim_scratch(admin)?;
     let opens_with = job.workload.reuses_tables().map(|tables| prepare_run(job, tables, admin)).transpose()?.flatten();
-    let tables = if job.workload.spec().scratch.is_some() { None } else { Some(tables::find_tables(job, admin)?) };
+    let has_none = job.workload.spec().scratch.is_some() || job.workload.replays().is_some();
+    let tables = if has_none { None } else { Some(tables::find_tables(job, admin)?) };
     admin.leave()?;
     Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
 }

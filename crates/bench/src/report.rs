@@ -35,6 +35,8 @@ pub struct BenchReport {
     pub seed: u64,
     /// Arrivals a second; None is a closed loop.
     pub rate: Option<f64>,
+    /// How the due times of statements follow from a log, where one is replayed.
+    pub pacing: Option<String>,
     pub measured_s: f64,
     /// Why the run ended before its time.
     pub partial: Option<String>,
@@ -220,6 +222,9 @@ impl BenchReport {
             None => "closed loop".to_owned(),
             Some(rate) => format!("open loop at {rate} per s"),
         };
+        if let Some(pacing) = &self.pacing {
+            return format!("{workload} on {target}\n{kind} {server_version}; {clients}, {measured_s:.1} s, {pacing}");
+        }
         format!("{workload} on {target}\n{kind} {server_version}; {clients}, {measured_s:.1} s, {pacing}, seed {seed}")
     }
 
@@ -273,6 +278,7 @@ impl BenchReport {
                 ),
             ),
         ]);
+        lines.extend(self.replayed());
         if self.metric("transactions.retries") > 0.0 {
             let text = format!(
                 "{} in {} transactions, {:.3} s behind their first tries",
@@ -301,6 +307,40 @@ impl BenchReport {
         lines.extend(cpu.map(|us| row("client CPU", &format!("{us:.1} us per query"))));
         lines.extend(self.tables.iter().map(|tables| row("tables", tables)));
         lines
+    }
+
+    /// What became of the statements of a log.
+    fn replayed(&self) -> Vec<String> {
+        if self.pacing.is_none() {
+            return Vec::new();
+        }
+        let count = |name: &str| grouped(self.metric(&format!("replay.{name}")));
+        let notes = self.notes.iter().map(|note| row("log", note));
+        let lines = [
+            row(
+                "statements",
+                &format!(
+                    "{} answered; errors: {} that the log does not have, {} as in the log; {} of the log's errors missing",
+                    count("statements"),
+                    count("errors"),
+                    count("errors_as_logged"),
+                    count("errors_missing")
+                ),
+            ),
+            row("left out", &format!("{} statements behind an error that ended their transaction", count("left_out"))),
+            row(
+                "order",
+                &format!(
+                    "{:.2} s of waiting, all sessions together; broken {} times",
+                    self.metric("order_wait_s"),
+                    count("order_broken")
+                ),
+            ),
+        ];
+        let lost = Some(count("sessions_lost")).filter(|count| count != "0");
+        let lost =
+            lost.map(|count| row("lost", &format!("{count} sessions lost their connection and were opened again")));
+        notes.chain(lines).chain(lost).collect()
     }
 
     /// An overloaded open loop names what it left out, since a rate of answers hides it.
@@ -366,6 +406,10 @@ impl BenchReport {
         let header = ["ms", "min", "mean"].map(str::to_owned).into_iter().chain(names).chain(["max".to_owned()]);
         let mut rows = vec![header.collect(), times_row("response", &self.response, self.unanswered_ms)];
         let what = match self.rate {
+            _ if self.pacing.is_some() => {
+                rows.push(times_row("service", &self.service, None));
+                "Of each statement; response time is from due, service time from sent."
+            }
             None => "In this closed loop response time is service time, which hides queueing.",
             Some(_) => {
                 rows.push(times_row("service", &self.service, None));

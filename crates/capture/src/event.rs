@@ -55,6 +55,8 @@ pub enum Act {
     Statement,
     /// An execution of a prepared statement, with its values.
     Execute,
+    /// An execution of a statement without a name, which its client had parsed for it alone.
+    ExecuteUnnamed,
     /// A statement is prepared; nothing runs.
     Prepare,
     /// Another command of the protocol, such as a ping.
@@ -65,7 +67,7 @@ pub enum Act {
 
 impl Act {
     pub fn is_statement(self) -> bool {
-        matches!(self, Act::Statement | Act::Execute)
+        matches!(self, Act::Statement | Act::Execute | Act::ExecuteUnnamed)
     }
 }
 

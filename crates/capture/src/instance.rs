@@ -49,7 +49,7 @@ const ERROR: u8 = 4;
 const COARSE: u8 = 8;
 const ENDS: u8 = 16;
 
-const ACTS: [Act; 4] = [Act::Connect, Act::Quit, Act::Statement, Act::Execute];
+const ACTS: [Act; 5] = [Act::Connect, Act::Quit, Act::Statement, Act::Execute, Act::ExecuteUnnamed];
 
 impl<'a> Instance<'a> {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {

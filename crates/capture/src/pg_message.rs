@@ -62,7 +62,7 @@ enum State {
 enum About<'a> {
     Start { act: Act, text: &'a [u8] },
     End { act: Act, text: &'a [u8], duration_us: u64 },
-    Bind { text: &'a [u8], duration_us: u64 },
+    Bind { act: Act, text: &'a [u8], duration_us: u64 },
     Duration(u64),
     Connected,
     Disconnected,
@@ -116,9 +116,9 @@ impl Session {
                 self.close(message, None, None, sink);
                 self.open(State::Started, act, text, message.time_us, message);
             }
-            About::Bind { text, duration_us } => {
+            About::Bind { act, text, duration_us } => {
                 self.close(message, None, None, sink);
-                self.open(State::Bound, Act::Execute, text, message.time_us - duration_us as i64, message);
+                self.open(State::Bound, act, text, message.time_us - duration_us as i64, message);
             }
             About::End { act, text, duration_us } => {
                 self.close(message, None, None, sink);
@@ -237,7 +237,8 @@ fn about(message: &[u8]) -> About<'_> {
 fn ended(rest: &[u8], duration_us: u64) -> About<'_> {
     if let Some(bind) = rest.strip_prefix(b"bind ") {
         let text = memmem::find(bind, b": ").map(|at| &bind[at + 2..]);
-        return text.map_or(About::Nothing, |text| About::Bind { text, duration_us });
+        let act = act_of(bind);
+        return text.map_or(About::Nothing, |text| About::Bind { act, text, duration_us });
     }
     match phase(rest) {
         Some((Act::Command, _)) | None => About::Nothing,
@@ -252,8 +253,18 @@ fn phase(message: &[u8]) -> Option<(Act, &[u8])> {
     }
     let named = message.strip_prefix(b"execute ")?;
     let text = &named[memmem::find(named, b": ")? + 2..];
-    let act = if named.starts_with(b"fetch from ") { Act::Command } else { Act::Execute };
-    Some((act, text))
+    Some((act_of(named), text))
+}
+
+/// By what follows the word `execute` or `bind`.
+fn act_of(named: &[u8]) -> Act {
+    if named.starts_with(b"fetch from ") {
+        Act::Command
+    } else if named.starts_with(b"<unnamed>") {
+        Act::ExecuteUnnamed
+    } else {
+        Act::Execute
+    }
 }
 
 /// The values of `$1 = '…', $2 = NULL`, in their order. None where the list is not one.
@@ -367,6 +378,20 @@ mod tests {
             ],
             &[("select $1", Some(300), false, "$1 = '5'")],
         );
+    }
+
+    #[test]
+    fn a_statement_without_a_name_is_distinguished_from_a_prepared_one() {
+        let cases = [
+            ("statement: x", Act::Statement),
+            ("execute s1: x", Act::Execute),
+            ("execute s1/c1: x", Act::Execute),
+            ("execute <unnamed>: x", Act::ExecuteUnnamed),
+            ("execute fetch from c1: x", Act::Command),
+        ];
+        cases
+            .iter()
+            .for_each(|(message, act)| assert_eq!(phase(message.as_bytes()), Some((*act, &b"x"[..])), "{message}"));
     }
 
     #[test]

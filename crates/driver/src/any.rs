@@ -153,6 +153,36 @@ impl Connection for AnyConnection {
         }
     }
 
+    async fn query_bytes(&mut self, sql: &[u8]) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.query_bytes(sql).await,
+            AnyConnection::Postgres(connection) => connection.query_bytes(sql).await,
+            AnyConnection::Sqlite(connection) => connection.query_bytes(sql).await,
+        }
+    }
+
+    fn prepare_at_first_use(&mut self, sql: &[u8]) -> Result<Statement, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.prepare_at_first_use(sql),
+            AnyConnection::Postgres(connection) => connection.prepare_at_first_use(sql),
+            AnyConnection::Sqlite(connection) => connection.prepare_at_first_use(sql),
+        }
+    }
+
+    async fn execute_unnamed(&mut self, sql: &[u8], parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.execute_unnamed(sql, parameters).await,
+            AnyConnection::Postgres(connection) => connection.execute_unnamed(sql, parameters).await,
+            AnyConnection::Sqlite(connection) => connection.execute_unnamed(sql, parameters).await,
+        }
+    }
+
+    fn forget_statements(&mut self) {
+        if let AnyConnection::Postgres(connection) = self {
+            connection.forget_statements();
+        }
+    }
+
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
         match self {
             AnyConnection::MySql(connection) => connection.query_into(sql, rows).await,

@@ -81,6 +81,11 @@ pub trait Connection {
         rows: &mut Rows,
     ) -> impl Future<Output = Result<Answer, Error>>;
     fn query(&mut self, sql: &str) -> impl Future<Output = Result<Answer, Error>>;
+    /// Runs a text as a client once sent it, in whatever character set that was.
+    fn query_bytes(&mut self, sql: &[u8]) -> impl Future<Output = Result<Answer, Error>> {
+        let _ = sql;
+        std::future::ready(Err(Error::Protocol("this kind of connection takes no texts as bytes".to_owned())))
+    }
     /// Runs a text, and fills `rows` with what comes back.
     fn query_into(&mut self, sql: &str, rows: &mut Rows) -> impl Future<Output = Result<Answer, Error>> {
         let _ = (sql, rows);
@@ -98,6 +103,19 @@ pub trait Connection {
     }
     /// Forgets what was kept back.
     fn drop_queued(&mut self) {}
+    /// Keeps a statement that is prepared by its first execution, which costs no round trip of its own. Only
+    /// PostgreSQL's protocol has such executions.
+    fn prepare_at_first_use(&mut self, sql: &[u8]) -> Result<Statement, Error> {
+        let _ = sql;
+        Err(Error::Protocol("this protocol prepares no statement by executing it".to_owned()))
+    }
+    /// Parses, binds and executes a statement without a name, and keeps nothing of it.
+    fn execute_unnamed(&mut self, sql: &[u8], parameters: &[Value<'_>]) -> impl Future<Output = Result<Answer, Error>> {
+        let _ = (sql, parameters);
+        std::future::ready(Err(Error::Protocol("this protocol has no statements without a name".to_owned())))
+    }
+    /// Forgets all prepared statements: those of a session that ends are none of the next one's.
+    fn forget_statements(&mut self) {}
     /// Behind the last statement: fails when the server has sent something without a request, which would have been
     /// taken for the next answer.
     fn leave(&mut self) -> Result<(), Error> {

@@ -65,11 +65,11 @@ impl Reactor {
         }
     }
 
-    /// Reports `socket` under `token` from now on, until it is closed.
+    /// Reports `socket`, or another descriptor that becomes readable, under `token` from now on, until it is closed.
     ///
     /// Edge-triggered: a connection reads until nothing is left, so the kernel need not ask each
     /// socket again whether it is still readable.
-    pub(crate) fn watch(&self, socket: RawFd, token: usize) -> io::Result<()> {
+    pub fn watch(&self, socket: RawFd, token: usize) -> io::Result<()> {
         let events = (libc::EPOLLIN | libc::EPOLLRDHUP | libc::EPOLLET) as u32;
         let mut event = libc::epoll_event { events, u64: token as u64 };
         // SAFETY: the event is live during the call, and a wrong descriptor is an error, not a fault.

@@ -51,6 +51,7 @@ impl Known {
         Ok(Needs {
             clients: spec.clients,
             one_pass: workload.is_one_pass(),
+            replays: workload.replays().is_some(),
             rests: spec.rests,
             keeps_its_size: spec.keeps_its_size,
             not_on: not_on.collect(),
@@ -66,6 +67,8 @@ pub struct Needs {
     pub clients: Option<u32>,
     /// It runs once through: it has its clients, and takes the time it takes.
     pub one_pass: bool,
+    /// It replays a log.
+    pub replays: bool,
     /// Its clients rest between transactions on purpose.
     pub rests: bool,
     /// Its tables are as large after a run as before.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use driver::Isolation;
-use load::{ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, OwnData, OwnDataForm, WorkloadKind};
+use load::{FileUse, ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, OwnData, OwnDataForm, WorkloadKind};
 use toml::de::DeValue;
 
 use super::keys::{SWEEP_KEYS, WORKLOAD_KEYS, names};
@@ -161,6 +161,10 @@ fn read_workload<'a>(
         refuse_own_data(reader, section, own, contenders);
     }
     refuse_a_crowd(reader, &section.span, needs.clients);
+    if needs.replays {
+        let what = format!("workload `{name}` in an experiment is not built yet");
+        reader.reject(&section.span, what, "`dbduel bench replay` replays a log on a running server");
+    }
     if needs.one_pass {
         refuse_clients(reader, section, &name);
     }
@@ -415,7 +419,7 @@ fn structure(reader: &mut Reader, value: &Value, key: &str, spec: &OptionSpec) -
             let entries: Vec<_> = table.iter().map(entry).collect();
             OptionValue::Table(entries.into_iter().collect::<Option<_>>()?)
         }
-        DeValue::String(path) if spec.paths.contains(&key) && spec.for_servers => {
+        DeValue::String(path) if spec.paths.contains(&key) && spec.files != FileUse::Text => {
             let (path, text) = reader.own_data(&value.span(), path)?;
             OptionValue::File { path, text }
         }

@@ -9,6 +9,7 @@ use driver::{Connection, Error};
 
 use crate::answers::Answers;
 use crate::backlog::Giver;
+use crate::bells::Bell;
 use crate::clock::MonotonicClock;
 use crate::dial::Dial;
 use crate::ledger::Ledger;
@@ -42,6 +43,8 @@ pub struct Slot<K = MonotonicClock> {
     pub dial: Option<Dial>,
     /// Where a client of a workload that keeps a ledger writes.
     pub ledger: Option<Arc<Ledger>>,
+    /// What wakes a client that waits for others, where the workload has such clients.
+    pub bell: Option<Arc<Bell>>,
 }
 
 impl<K> Slot<K> {
@@ -61,6 +64,7 @@ impl<K> Slot<K> {
             giver: None,
             dial: None,
             ledger: None,
+            bell: None,
         }
     }
 

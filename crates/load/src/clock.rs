@@ -6,6 +6,8 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Duration;
 
+use crate::bells::Bell;
+
 pub trait Clock {
     fn now_ns(&self) -> u64;
     /// Waits until `due_ns` and returns the time then; returns at once when it has passed.
@@ -72,16 +74,22 @@ pub struct Alarm {
     at_ns: Rc<Cell<u64>>,
     /// Not later than any alarm of the loop, so that a loop without sleepers need not search for one.
     earliest_ns: Rc<Cell<u64>>,
+    /// Its client listens to the bell of its worker.
+    listens: Rc<Cell<bool>>,
 }
 
 impl Alarm {
     /// An alarm of the loop that reads `earliest_ns`.
     pub fn new(earliest_ns: &Rc<Cell<u64>>) -> Alarm {
-        Alarm { at_ns: Rc::new(Cell::new(u64::MAX)), earliest_ns: Rc::clone(earliest_ns) }
+        Alarm { at_ns: Rc::new(Cell::new(u64::MAX)), earliest_ns: Rc::clone(earliest_ns), listens: Rc::default() }
     }
 
     pub fn at_ns(&self) -> u64 {
         self.at_ns.get()
+    }
+
+    pub fn listens(&self) -> bool {
+        self.listens.get()
     }
 
     fn set(&self, at_ns: u64) {
@@ -99,6 +107,30 @@ impl MonotonicClock {
     /// For an event loop, which wakes the client when its alarm is due.
     pub fn woken(alarm: Alarm) -> MonotonicClock {
         MonotonicClock { last_ns: Cell::new(0), alarm: Some(alarm) }
+    }
+
+    /// Waits until something is so that other clients make so, who ring the bell then, or until `limit_ns`; returns
+    /// the time. Only for clients of an event loop.
+    pub async fn wait_for(&self, bell: &Bell, limit_ns: u64, mut is_so: impl FnMut() -> bool) -> u64 {
+        let alarm = self.alarm.as_ref().expect("clients that wait for others have an event loop");
+        poll_fn(|_| {
+            if !is_so() && self.now_ns() < limit_ns {
+                if !alarm.listens.replace(true) {
+                    bell.listen();
+                }
+                // What has become so before anybody knew of this listener was not rung for it.
+                if !is_so() {
+                    alarm.set(limit_ns);
+                    return Poll::Pending;
+                }
+            }
+            if alarm.listens.replace(false) {
+                bell.leave();
+            }
+            alarm.set(u64::MAX);
+            Poll::Ready(self.now_ns())
+        })
+        .await
     }
 }
 

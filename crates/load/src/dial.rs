@@ -38,7 +38,18 @@ impl Dial {
     }
 
     pub fn connect(&self) -> Result<AnyConnection, Error> {
-        let Target { dialect, endpoint, login } = &self.target;
+        self.connect_as(&self.target)
+    }
+
+    /// Connects to another database of the same server.
+    pub fn connect_to(&self, database: &str) -> Result<AnyConnection, Error> {
+        let mut target = self.target.clone();
+        target.login.database = Some(database.to_owned());
+        self.connect_as(&target)
+    }
+
+    fn connect_as(&self, target: &Target) -> Result<AnyConnection, Error> {
+        let Target { dialect, endpoint, login } = target;
         let mut connection = AnyConnection::connect(*dialect, endpoint, login, self.limit)?;
         match &self.polled {
             Some((reactor, place)) => connection.attach(reactor, *place)?,
@@ -47,6 +58,11 @@ impl Dial {
         let closer = connection.closer();
         self.ends.push(move || closer.close());
         Ok(connection)
+    }
+
+    /// The database of its connections, where they are in one.
+    pub fn database(&self) -> Option<&str> {
+        self.target.login.database.as_deref()
     }
 
     /// Has `end` called, perhaps several times, when clients are cut off: for those that do not wait for a server.

@@ -7,6 +7,7 @@
 
 mod answers;
 mod backlog;
+mod bells;
 mod beside_ledger;
 mod board;
 mod checksum;
@@ -38,6 +39,7 @@ mod workload;
 
 pub use answers::{Answers, Expected, Setting};
 pub use backlog::{Backlog, Deferred, Giver};
+pub use bells::{Bell, Bells};
 pub use beside_ledger::BesideLedger;
 pub use board::{Board, Reading};
 pub use checksum::Checksum;
@@ -62,10 +64,11 @@ pub use transaction::{ARRIVALS, Attempt, Outcome, Timing, Turn};
 pub use transaction_log::{LoggedTransaction, TransactionLog};
 pub use windows::{Collector, Exchange};
 pub use worker::drive;
-pub use workload::options::{COMPAT, ITEMS, NO_COMPAT, TABLE};
+pub use workload::options::{COMPAT, FileUse, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
     Background, Commands, CrashWitness, DataPlace, DefersWork, DerivedMetrics, HasPlans, KeepsLedger, Metric,
-    NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, OwnData, OwnDataForm, Owner, Reported,
-    Reporter, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Table, TransactionKind, TriedOutcome,
-    TriedStatement, TriedTransaction, Workload, WorkloadKind, WorkloadSpec, Workloads, queries, wrong_answers,
+    NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, OwnData, OwnDataForm, Owner, Replays,
+    Reported, Reporter, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Table, TransactionKind,
+    TriedOutcome, TriedStatement, TriedTransaction, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
+    wrong_answers,
 };

@@ -14,6 +14,7 @@ use std::time::Duration;
 use driver::{Dialect, Endpoint, Reactor, Target};
 
 use crate::backlog::Backlog;
+use crate::bells::{Bell, Bells};
 use crate::board::Board;
 use crate::client::{Fatal, Slot};
 use crate::clock::{
@@ -34,7 +35,7 @@ use crate::timeline::{GONE_NS, Timeline, Window};
 use crate::transaction_log::TransactionLog;
 use crate::windows::{Collector, Exchange};
 use crate::worker::{EventLoop, Gate, Task, run_blocking};
-use crate::workload::{Background, DefersWork, Workload};
+use crate::workload::{Background, DefersWork, Replays, Workload};
 
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
@@ -262,6 +263,8 @@ pub struct Load<'a> {
     windows: Option<Collector>,
     options: LoadOptions,
     is_one_pass: bool,
+    /// Its clients open the measured interval, and end it.
+    is_replay: bool,
     interrupted: &'a AtomicBool,
     /// The clients have left the barrier.
     started: bool,
@@ -311,6 +314,7 @@ impl<'a> Load<'a> {
     ) -> Result<Load<'a>, Failure> {
         options.silence_max = options.silence_max.max(match workload.as_ref() {
             pass if pass.is_one_pass() => PASS_SILENCE_MAX,
+            log if log.replays().is_some() => log.replays().map_or(Duration::ZERO, Replays::silence_max),
             users if users.spec().rests => RESTING_SILENCE_MAX,
             _ => Duration::ZERO,
         });
@@ -318,6 +322,10 @@ impl<'a> Load<'a> {
         timeline.allow_retries(options.drain_max.min(RETRIES_BEHIND_THE_END));
         let background = workload.defers_work().map(|work| work.background(options.own_count()));
         let crews = crews(target.dialect, &options, background.map_or(0, |background| background.slots));
+        let bells = workload.replays().map(|_| Bells::new(crews.len()).map(Arc::new)).transpose();
+        let bells = bells.map_err(|e| Failure::Start(format!("no event: {e}")))?;
+        let own = workload.replays().zip(bells.clone()).map(|(replays, bells)| replays.for_load(bells));
+        let workload = own.as_ref().unwrap_or(workload);
         let gate = Arc::new(Gate::default());
         let board = options.board.then(|| Arc::new(Board::new(options.clients as usize, crews.len())));
         // Its clock starts when the gate opens; until then no arrival is taken.
@@ -346,6 +354,7 @@ impl<'a> Load<'a> {
                 backlog: backlog.clone(),
                 exchange: exchange.clone(),
                 ends: ends.clone(),
+                bell: bells.as_ref().map(|bells| bells.of(number)),
                 crew,
             };
             let ready = ready.clone();
@@ -365,6 +374,7 @@ impl<'a> Load<'a> {
             windows: exchange.as_ref().map(Collector::new),
             options,
             is_one_pass: workload.is_one_pass(),
+            is_replay: workload.replays().is_some(),
             interrupted,
             started: false,
             tally: Tally::default(),
@@ -379,10 +389,15 @@ impl<'a> Load<'a> {
         Ok(load)
     }
 
-    /// Starts the clients and lets them run for `warmup` without counting.
+    /// Starts the clients and lets them run for `warmup` without counting; clients that open the interval know by
+    /// themselves how long that is.
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         let start_ns = monotonic_ns();
+        self.timeline.start(start_ns, true);
         self.start(start_ns);
+        if self.is_replay {
+            return self.warm_up_until_open(live);
+        }
         let end_ns = start_ns + warmup.as_nanos() as u64;
         self.report_while_running(Live::WARM_UP, start_ns, &|_| end_ns, live).map(drop)
     }
@@ -424,6 +439,9 @@ impl<'a> Load<'a> {
         if let Some(arrivals) = &self.arrivals {
             arrivals.start(start_ns);
         }
+        if self.timeline.started_ns() == 0 {
+            self.timeline.start(start_ns, false);
+        }
         self.gate.open(true);
     }
 
@@ -437,6 +455,9 @@ impl<'a> Load<'a> {
     /// the transactions are done or there is an interruption. `at_end` is called at the interval's end,
     /// before that wait: other observers of the same interval stop there, and clients stay connected until they have.
     pub fn measure(self, interval: Option<Duration>, live: &mut dyn FnMut(Live), at_end: &mut dyn FnMut()) -> Measured {
+        if self.is_replay && self.started {
+            return self.measure_open(live, at_end);
+        }
         let open = |timeline: &Timeline| {
             let start_ns = monotonic_ns();
             let end_ns = interval.map_or(u64::MAX, |interval| start_ns + interval.as_nanos() as u64);
@@ -493,7 +514,7 @@ impl<'a> Load<'a> {
         if let Some(mut windows) = self.windows.take() {
             windows.charge(&tally.unanswered, tally.interval_ns);
             (tally.response, tally.windows) = windows.finish(tally.interval_ns);
-            if self.options.rate.is_none() {
+            if self.options.rate.is_none() && !self.is_replay {
                 tally.serve_as_responded();
             }
         }
@@ -769,6 +790,8 @@ struct Worker {
     backlog: Option<Arc<Backlog>>,
     exchange: Option<Arc<Exchange>>,
     ends: Ends,
+    /// What wakes its clients when they wait for others, where the workload has such clients.
+    bell: Option<Arc<Bell>>,
     crew: Vec<u32>,
 }
 
@@ -815,6 +838,9 @@ impl Worker {
             .with_statements(self.workload.timed_statements(self.target.dialect));
         if let Some(work) = self.workload.defers_work() {
             recorder = recorder.with_journal(work.log_columns().len(), self.journal_lines(work));
+        }
+        if self.workload.replays().is_some() {
+            recorder = recorder.by_statement();
         }
         if let Some(exchange) = &self.exchange {
             recorder = recorder.in_windows(Arc::clone(exchange));
@@ -875,9 +901,10 @@ impl Worker {
         Fatal::new(if is_named { error } else { format!("{server}: {error}") })
     }
 
-    /// A worker with one client simply blocks: an event loop would poll before each read.
+    /// A worker with one client simply blocks: an event loop would poll before each read. One that waits for clients
+    /// of other workers has to be woken.
     fn is_polled(&self) -> bool {
-        self.crew.len() > 1
+        self.crew.len() > 1 || self.bell.is_some()
     }
 
     fn slot(
@@ -908,12 +935,13 @@ impl Worker {
             giver: self.backlog.as_ref().filter(|_| is_client).map(Backlog::giver),
             dial: Some(dial),
             ledger: self.options.ledger.clone(),
+            bell: self.bell.clone(),
         }
     }
 
     fn work(&self, mut tasks: Vec<Task>, reactor: Arc<Reactor>, earliest_ns: Rc<Cell<u64>>) -> Result<(), Fatal> {
         if self.is_polled() {
-            return EventLoop::new(tasks, reactor, &self.timeline, earliest_ns).run();
+            return EventLoop::new(tasks, reactor, &self.timeline, earliest_ns).with_bell(self.bell.clone()).run();
         }
         let task = tasks.pop().ok_or_else(|| Fatal::new("a worker without clients"))?;
         run_blocking(task)

@@ -38,6 +38,8 @@ pub struct Recorder {
     pub tally: Tally,
     /// In a closed loop a transaction is sent when it is due, and one histogram is enough.
     open_loop: bool,
+    /// Response and service times are those of statements, which have due times of their own.
+    by_statement: bool,
     /// Where others may read along, and this worker's place there.
     board: Option<(Arc<Board>, usize)>,
     /// Where response times are handed over window by window; without it the tally holds all of them.
@@ -288,7 +290,19 @@ impl Recorder {
         let commits = Commits::with_capacity(seconds_max);
         let (errors, failures) = (ErrorCounts::with_capacity(), ErrorCounts::with_capacity());
         let tally = Tally { seconds, commits, errors, failures, ..Tally::default() };
-        Recorder { tally, open_loop, board: None, shift: None, carried: None, log: None }
+        Recorder { tally, open_loop, by_statement: false, board: None, shift: None, carried: None, log: None }
+    }
+
+    /// Takes response and service times of statements, not of transactions.
+    pub fn by_statement(self) -> Recorder {
+        Recorder { open_loop: true, by_statement: true, ..self }
+    }
+
+    /// Takes the times of a statement that was answered, where statements have due times of their own.
+    pub fn answered(&mut self, timing: Timing, window: Window) {
+        if window.contains(timing.due_ns) {
+            self.record_times(timing, window);
+        }
     }
 
     /// Hands response times over as each window ends.
@@ -456,7 +470,7 @@ impl Recorder {
             kind.record(outcome, attempt, timing, window);
         }
         if !window.contains(timing.due_ns) {
-            if timing.due_ns < window.start_ns && timing.end_ns >= window.end_ns {
+            if timing.due_ns < window.start_ns && timing.end_ns >= window.end_ns && !self.by_statement {
                 self.record_starved(timing, window);
             }
             return;
@@ -486,6 +500,12 @@ impl Recorder {
         tally.unknown += u64::from(outcome == Outcome::Failed && attempt.committing);
         tally.retries += attempt.retries;
         tally.add_statements(attempt);
+        if !self.by_statement {
+            self.record_times(timing, window);
+        }
+    }
+
+    fn record_times(&mut self, timing: Timing, window: Window) {
         self.record_response(timing.end_ns - timing.due_ns, timing, window);
         if self.open_loop {
             let lag_ns = timing.start_ns - timing.due_ns;

@@ -47,6 +47,10 @@ pub struct Timeline {
     held: AtomicBool,
     /// When the last client had nothing left to do; 0 while none has.
     done_ns: AtomicU64,
+    /// When the clients were let go; 0 before.
+    started_ns: AtomicU64,
+    /// A part of the load comes before the interval.
+    warms_up: AtomicBool,
 }
 
 impl Default for Timeline {
@@ -66,6 +70,8 @@ impl Default for Timeline {
             left_early: AtomicBool::new(false),
             held: AtomicBool::new(false),
             done_ns: AtomicU64::new(0),
+            started_ns: AtomicU64::new(0),
+            warms_up: AtomicBool::new(false),
         }
     }
 }
@@ -75,6 +81,29 @@ impl Timeline {
     pub fn open_window(&self, window: Window) {
         self.window_end_ns.store(window.end_ns, Ordering::Release);
         self.window_start_ns.store(window.start_ns, Ordering::Release);
+    }
+
+    /// Opens an interval that lasts until the clients are done, unless it is open already: for clients that alone know
+    /// where it begins.
+    pub fn open_at(&self, start_ns: u64) {
+        // Whoever is second finds it open.
+        let _ = self.window_start_ns.compare_exchange(u64::MAX, start_ns, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// The clients are let go at this moment.
+    pub(crate) fn start(&self, start_ns: u64, warms_up: bool) {
+        self.warms_up.store(warms_up, Ordering::Relaxed);
+        self.started_ns.store(start_ns, Ordering::Release);
+    }
+
+    /// When the clients were let go, for those that were.
+    pub fn started_ns(&self) -> u64 {
+        self.started_ns.load(Ordering::Acquire)
+    }
+
+    /// Whether a part of the load comes before the interval.
+    pub fn warms_up(&self) -> bool {
+        self.warms_up.load(Ordering::Relaxed)
     }
 
     /// Ends the measured interval at `end_ns`, when that is before its planned end.

@@ -13,6 +13,7 @@ use std::time::Duration;
 use driver::{Connection, Error, Reactor, Ready};
 
 use crate::backlog::{Backlog, Deferred};
+use crate::bells::{BELL, Bell};
 use crate::client::{Client, ClientFuture, Fatal, Slot};
 use crate::clock::{Alarm, Clock, monotonic_ns};
 use crate::pacer::{Arrival, Pacer};
@@ -113,6 +114,18 @@ fn record_end<K>(client: &impl Client, slot: &Slot<K>, outcome: Outcome, attempt
 
 /// How often a client that stays connected checks whether it may go.
 const HELD_POLL_NS: u64 = 2_000_000;
+
+impl Slot {
+    /// Behind the last transaction of a client that has a loop of its own: it is done, and stays connected for as long
+    /// as it has to.
+    pub async fn be_done(&self) {
+        let mut now_ns = self.clock.now_ns();
+        self.timeline.done_at(now_ns);
+        while self.timeline.holds() {
+            now_ns = self.clock.wait_until(now_ns + HELD_POLL_NS).await;
+        }
+    }
+}
 
 /// Behind the client's last transaction.
 async fn take_leave<K: Clock>(client: &mut impl Client, slot: &Slot<K>) -> Result<(), Fatal> {
@@ -350,6 +363,8 @@ pub struct EventLoop<'a> {
     timeline: &'a Timeline,
     /// Not later than the earliest alarm of its tasks.
     earliest_ns: Rc<Cell<u64>>,
+    /// What wakes tasks that wait for others, where there are such.
+    bell: Option<Arc<Bell>>,
     failed: Option<Fatal>,
 }
 
@@ -364,12 +379,20 @@ impl EventLoop<'_> {
     ) -> EventLoop<'_> {
         let running = tasks.len();
         let tasks = tasks.into_iter().map(Some).collect();
-        EventLoop { tasks, reactor, running, timeline, earliest_ns, failed: None }
+        EventLoop { tasks, reactor, running, timeline, earliest_ns, bell: None, failed: None }
+    }
+
+    /// The same, with tasks that wait for others.
+    pub fn with_bell(self, bell: Option<Arc<Bell>>) -> Self {
+        EventLoop { bell, ..self }
     }
 
     pub fn run(mut self) -> Result<(), Fatal> {
         let mut ready = Ready::default();
         be_woken_less_often();
+        if let Some(bell) = &self.bell {
+            bell.attach(&self.reactor).map_err(|e| Fatal::new(format!("cannot wait for other clients: {e}")))?;
+        }
         (0..self.tasks.len()).for_each(|index| self.advance(index));
         while self.running > 0 {
             let until_ns = self.earliest_ns.get();
@@ -387,10 +410,21 @@ impl EventLoop<'_> {
     fn advance_all(&mut self, ready: &Ready) {
         let mut indexes = ready.tokens().peekable();
         while let Some(index) = indexes.next() {
-            if let Some(task) = indexes.peek().and_then(|next| self.tasks[*next].as_ref()) {
+            if let Some(task) = indexes.peek().and_then(|next| self.tasks.get(*next)?.as_ref()) {
                 bring_closer(&*task.future);
             }
-            self.advance(index);
+            if index == BELL { self.wake_listeners() } else { self.advance(index) }
+        }
+    }
+
+    fn wake_listeners(&mut self) {
+        if let Some(bell) = &self.bell {
+            bell.answer();
+        }
+        for index in 0..self.tasks.len() {
+            if self.tasks[index].as_ref().is_some_and(|task| task.alarm.listens()) {
+                self.advance(index);
+            }
         }
     }
 

@@ -8,12 +8,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Target};
 
 use crate::answers::{Answers, Expected, Setting};
+use crate::bells::Bells;
 use crate::client::{ClientFuture, Slot};
 use crate::ledger::{Audit, Witnessed};
 use crate::policy::Ignored;
@@ -334,6 +336,9 @@ pub trait Workload: Send + Sync {
     fn single_pass(&self) -> Option<&dyn SinglePass> {
         None
     }
+    fn replays(&self) -> Option<&dyn Replays> {
+        None
+    }
     fn defers_work(&self) -> Option<&dyn DefersWork> {
         None
     }
@@ -361,9 +366,14 @@ pub trait Workload: Send + Sync {
 }
 
 impl dyn Workload + '_ {
-    /// Whether a client runs once through and is done, instead of for a time.
+    /// Whether a client runs operations once through and is done, instead of for a time.
     pub fn is_one_pass(&self) -> bool {
         self.single_pass().is_some()
+    }
+
+    /// Whether its clients come to an end by themselves: it takes the time it takes.
+    pub fn ends_itself(&self) -> bool {
+        self.is_one_pass() || self.replays().is_some()
     }
 }
 
@@ -382,6 +392,24 @@ pub trait SinglePass {
     fn operations(&self) -> usize;
     /// About how long a pass takes, as a guess before the first: an order of magnitude.
     fn expected_duration(&self) -> Duration;
+}
+
+/// A workload whose clients run what a log holds, statement by statement, and are then done. Statements have due times
+/// of their own, and a client may wait for what others do first.
+///
+/// Its clients open the measured interval: they alone know where the part ends that warms up. Response and service
+/// times are those of statements, not of transactions.
+pub trait Replays {
+    /// The same, for one load: with what its clients share while they run.
+    fn for_load(&self, bells: Arc<Bells>) -> Arc<dyn Workload>;
+    /// How the due times follow from the log, for a title.
+    fn pacing(&self) -> String;
+    /// A statement that may change data, literals taken out; None where all statements read.
+    fn writes(&self) -> Option<String>;
+    /// About how long it takes, the part that warms up included.
+    fn expected_duration(&self) -> Duration;
+    /// How long no transaction need end while all goes well.
+    fn silence_max(&self) -> Duration;
 }
 
 /// Clients that queue transactions, which other connections run later.

@@ -39,6 +39,7 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     micro::MICRO,
     ledger::LEDGER,
     OWN,
+    replay::REPLAY,
     script::pgbench::TPCB_LIKE,
     script::pgbench::SIMPLE_UPDATE,
     script::pgbench::SELECT_ONLY,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use experiment::{TargetUrl, meant_by};
-use load::{COMPAT, NO_COMPAT, OptionSpec, OptionValue, WorkloadKind};
+use load::{COMPAT, FileUse, NO_COMPAT, OptionSpec, OptionValue, WorkloadKind};
 use workloads::{WORKLOADS, workload_kind};
 
 use super::draft::Draft;
@@ -106,13 +106,17 @@ impl Draft {
             WORKLOADS.iter().find_map(|kind| spec_of(kind, &given.name)).filter(|spec| !spec.paths.is_empty())
         };
         for (given, spec) in self.workload_words.iter().filter_map(|given| Some((given, names_files(given)?))) {
-            if spec.for_servers {
+            if spec.files == FileUse::Servers {
                 return Err(format!(
                     "{}: only servers that dbduel starts are filled with it, in an experiment; the tables of a target are used as they are",
                     given.typed
                 ));
             }
-            let files = given.value.split(',').map(read).collect::<Result<_, _>>()?;
+            let named = |path: &str| match spec.files {
+                FileUse::Workload => opened(path).map_err(|why| format!("{path}: {why}")),
+                _ => read(path),
+            };
+            let files = given.value.split(',').map(named).collect::<Result<_, _>>()?;
             self.with_files.insert(spec.name.to_owned(), OptionValue::Items(files));
         }
         self.workload_words.retain(|given| names_files(given).is_none());
@@ -221,6 +225,26 @@ impl Draft {
         }
     }
 
+    /// A log has its clients, its times and its end.
+    fn refuse_for_a_replay(&self, workload: &WorkloadKind, compat: Option<Compat>) -> Result<(), String> {
+        let given = [
+            ("clients", self.clients.is_some()),
+            ("duration", self.duration.is_some()),
+            ("events", self.events.is_some()),
+            ("rate", self.rate.is_some()),
+            ("warmup", self.warmup.is_some()),
+            ("compat", compat.is_some()),
+            ("format", !matches!(self.format, None | Some(Format::Text | Format::Json))),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(format!(
+                "--{name}: {} runs the whole log with the sessions that it has, and counts all of it; leave it out",
+                workload.name
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// The files of SQL that were given, by the options that take them.
     fn files_of(&mut self, workload: &WorkloadKind) -> Result<BTreeMap<String, OptionValue>, String> {
         let is_taken = |name: &String| workload.options.iter().any(|spec| spec.name == *name);
@@ -262,12 +286,15 @@ impl Draft {
         // Own SQL has no default: it is what the given files say.
         let defaults = workload.with(&BTreeMap::new()).or_else(|_| workload.with(&workload_options));
         let defaults = defaults.map_err(|error| error.to_string())?;
-        let (one_pass, spec) = (defaults.is_one_pass(), defaults.spec());
-        if one_pass {
+        let (ends_itself, spec) = (defaults.ends_itself(), defaults.spec());
+        if defaults.is_one_pass() {
             self.refuse_for_a_pass(workload, compat)?;
         }
-        let limits = if one_pass { (None, None) } else { limits(self.duration, self.events, classic_form) };
-        if limits == (None, None) && !one_pass && action == Action::Bench {
+        if defaults.replays().is_some() {
+            self.refuse_for_a_replay(workload, compat)?;
+        }
+        let limits = if ends_itself { (None, None) } else { limits(self.duration, self.events, classic_form) };
+        if limits == (None, None) && !ends_itself && action == Action::Bench {
             self.note("neither time nor events are limited: the run ends with Ctrl-C");
         }
         let percentiles = self.percentiles.take().unwrap_or_else(|| percentiles_of(format));
@@ -328,6 +355,13 @@ fn percentiles_of(format: Format) -> Vec<f64> {
         Format::Text | Format::Json | Format::Dbt2 | Format::Dbt2Compat => PERCENTILES.to_vec(),
         Format::Modern | Format::Classic => vec![SYSBENCH_PERCENTILE],
     }
+}
+
+/// A file that the workload opens: its absolute path, and what it is recognised by.
+fn opened(path: &str) -> Result<OptionValue, String> {
+    let place = std::path::absolute(path).map_err(|cause| cause.to_string())?;
+    let text = engine::identity(&place).map_err(|cause| cause.root_cause().to_string())?;
+    Ok(OptionValue::File { path: place.display().to_string(), text })
 }
 
 /// A file of SQL with its weight: `order.sql@3`.

@@ -99,7 +99,7 @@ impl MySqlConnection {
         self.transport.end_login(Box::new(move |endpoint| kill(endpoint, &login, session)));
         for at in 0..self.login.on_connect.len() {
             self.expect_idle()?;
-            put_query(self.transport.outbox(), &self.login.on_connect[at]);
+            put_query(self.transport.outbox(), self.login.on_connect[at].as_bytes());
             self.send()?;
             complete(self.read_answer(false))?;
         }
@@ -416,7 +416,7 @@ impl MySqlConnection {
         take: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.expect_idle()?;
-        put_query(self.transport.outbox(), sql);
+        put_query(self.transport.outbox(), sql.as_bytes());
         self.send()?;
         let mut parser = self.parser(false);
         let mut broken = None;
@@ -632,6 +632,10 @@ impl Connection for MySqlConnection {
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        self.query_bytes(sql.as_bytes()).await
+    }
+
+    async fn query_bytes(&mut self, sql: &[u8]) -> Result<Answer, Error> {
         self.expect_idle()?;
         put_query(self.transport.outbox(), sql);
         self.send()?;
@@ -641,7 +645,7 @@ impl Connection for MySqlConnection {
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
         rows.clear();
         self.expect_idle()?;
-        put_query(self.transport.outbox(), sql);
+        put_query(self.transport.outbox(), sql.as_bytes());
         self.send()?;
         self.read_rows(false, rows).await
     }
@@ -657,10 +661,10 @@ impl Connection for MySqlConnection {
     }
 }
 
-fn put_query(out: &mut Vec<u8>, sql: &str) {
+fn put_query(out: &mut Vec<u8>, sql: &[u8]) {
     let at = begin_packet(out, 0);
     out.push(COM_QUERY);
-    out.extend_from_slice(sql.as_bytes());
+    out.extend_from_slice(sql);
     end_packet(out, at);
 }
 

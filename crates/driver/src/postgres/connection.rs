@@ -44,10 +44,36 @@ pub struct PostgresConnection {
     queued: usize,
 }
 
-/// A statement's text, and whether it travels with each execution.
+/// A statement's text, and when it is parsed.
 struct Kept {
-    sql: Box<str>,
-    each_time: bool,
+    sql: Box<[u8]>,
+    parsed: Parsed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Parsed {
+    Once,
+    /// Its text travels with each execution, and it has no name.
+    EachTime,
+    /// Its text travels with the next execution, under a name of this number.
+    Next(usize),
+    /// It was parsed by an execution, under the same name.
+    AtFirstUse(usize),
+}
+
+/// Names behind an execution that failed differ from the ones before by this: which of its steps failed is not known.
+const OTHER_NAME: usize = 1_000_000;
+
+impl Kept {
+    /// The number in its name, and whether its text travels with the next execution.
+    fn next(&self, number: usize) -> (Option<usize>, bool) {
+        match self.parsed {
+            Parsed::Once => (Some(number), false),
+            Parsed::EachTime => (None, true),
+            Parsed::Next(name) => (Some(name), true),
+            Parsed::AtFirstUse(name) => (Some(name), false),
+        }
+    }
 }
 
 /// `length:4 code:4 key`, in clear like every first message, and answered by nothing but the end.
@@ -94,7 +120,7 @@ impl PostgresConnection {
         self.transport.end_login(Box::new(move |endpoint| cancel(endpoint, &key)));
         for at in 0..self.login.on_connect.len() {
             expect_idle(&mut self.transport)?;
-            put_query(self.transport.outbox(), &self.login.on_connect[at]);
+            put_query(self.transport.outbox(), self.login.on_connect[at].as_bytes());
             self.transport.send()?;
             complete(read_answer(&mut self.transport, Request::Query))?;
         }
@@ -104,12 +130,17 @@ impl PostgresConnection {
     fn restore(&mut self, timeout: Duration) -> Result<(), Error> {
         self.transport.reopen(timeout)?;
         self.set_up()?;
-        for (number, kept) in self.statements.iter().enumerate().filter(|(_, kept)| !kept.each_time) {
+        for (number, kept) in self.statements.iter().enumerate().filter(|(_, kept)| kept.parsed == Parsed::Once) {
             expect_idle(&mut self.transport)?;
             put_parse(self.transport.outbox(), Some(number), &kept.sql);
             put_sync(self.transport.outbox());
             self.transport.send()?;
             complete(read_answer(&mut self.transport, Request::Parse))?;
+        }
+        for kept in &mut self.statements {
+            if let Parsed::AtFirstUse(name) = kept.parsed {
+                kept.parsed = Parsed::Next(name);
+            }
         }
         Ok(())
     }
@@ -291,7 +322,7 @@ impl PostgresConnection {
         take: &mut dyn FnMut(Part<'_>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         expect_idle(&mut self.transport)?;
-        put_query(self.transport.outbox(), sql);
+        put_query(self.transport.outbox(), sql.as_bytes());
         self.transport.send()?;
         let mut parser = AnswerParser::default();
         let mut broken = None;
@@ -344,34 +375,48 @@ impl PostgresConnection {
 
     fn put_bind(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) {
         let out = self.transport.outbox();
-        let kept = self.statements.get(statement.0).filter(|kept| kept.each_time);
-        let name = if kept.is_some() { None } else { Some(statement.0) };
-        kept.into_iter().for_each(|kept| put_parse(out, None, &kept.sql));
-        let at = begin_message(out, b'B');
-        out.push(0);
-        put_name(out, name);
-        out.extend_from_slice(&[0, 0]);
-        out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
-        for parameter in parameters {
-            match parameter {
-                Value::Int(value) => put_decimal(out, *value, 0),
-                Value::Text(text) => {
-                    out.extend_from_slice(&(text.len() as u32).to_be_bytes());
-                    out.extend_from_slice(text);
-                }
-                Value::Decimal { units, scale } => put_decimal(out, *units, *scale),
-                Value::Null => out.extend_from_slice(&(-1i32).to_be_bytes()),
-            }
-        }
-        out.extend_from_slice(&[0, 1, 0, results as u8]);
-        end_message(out, at);
+        // One that was never kept has a name that the server does not know, and says so.
+        let kept = self.statements.get(statement.0);
+        let (name, travels) = kept.map_or((Some(statement.0), false), |kept| kept.next(statement.0));
+        kept.filter(|_| travels).into_iter().for_each(|kept| put_parse(out, name, &kept.sql));
+        put_values(out, name, parameters, results);
     }
 
     /// What an execution of this statement asks for.
     fn request(&self, statement: Statement) -> Request {
-        let each_time = self.statements.get(statement.0).is_some_and(|kept| kept.each_time);
-        if each_time { Request::ParseExecute } else { Request::Execute }
+        let travels = self.statements.get(statement.0).is_some_and(|kept| kept.next(statement.0).1);
+        if travels { Request::ParseExecute } else { Request::Execute }
     }
+
+    /// Notes whether a statement that its execution was to parse is known from here on.
+    fn note_execution(&mut self, statement: Statement, is_answered: bool) {
+        let Some(kept) = self.statements.get_mut(statement.0) else { return };
+        if let Parsed::Next(name) = kept.parsed {
+            kept.parsed = if is_answered { Parsed::AtFirstUse(name) } else { Parsed::Next(name + OTHER_NAME) };
+        }
+    }
+}
+
+/// The portal without a name is bound to a statement; `name` is its number, or it has none.
+fn put_values(out: &mut Vec<u8>, name: Option<usize>, parameters: &[Value<'_>], results: Format) {
+    let at = begin_message(out, b'B');
+    out.push(0);
+    put_name(out, name);
+    out.extend_from_slice(&[0, 0]);
+    out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
+    for parameter in parameters {
+        match parameter {
+            Value::Int(value) => put_decimal(out, *value, 0),
+            Value::Text(text) => {
+                out.extend_from_slice(&(text.len() as u32).to_be_bytes());
+                out.extend_from_slice(text);
+            }
+            Value::Decimal { units, scale } => put_decimal(out, *units, *scale),
+            Value::Null => out.extend_from_slice(&(-1i32).to_be_bytes()),
+        }
+    }
+    out.extend_from_slice(&[0, 1, 0, results as u8]);
+    end_message(out, at);
 }
 
 /// What lies unread before a request belongs to no answer. Messages that may come at any time are passed over.
@@ -450,17 +495,17 @@ pub(super) fn step(
     }
 }
 
-pub(super) fn put_query(out: &mut Vec<u8>, sql: &str) {
+pub(super) fn put_query(out: &mut Vec<u8>, sql: &[u8]) {
     let at = begin_message(out, b'Q');
-    out.extend_from_slice(sql.as_bytes());
+    out.extend_from_slice(sql);
     out.push(0);
     end_message(out, at);
 }
 
-fn put_parse(out: &mut Vec<u8>, number: Option<usize>, sql: &str) {
+fn put_parse(out: &mut Vec<u8>, number: Option<usize>, sql: &[u8]) {
     let at = begin_message(out, b'P');
     put_name(out, number);
-    out.extend_from_slice(sql.as_bytes());
+    out.extend_from_slice(sql);
     out.extend_from_slice(&[0, 0, 0]);
     end_message(out, at);
 }
@@ -488,18 +533,18 @@ impl Connection for PostgresConnection {
         let number = self.statements.len();
         expect_idle(&mut self.transport)?;
         let before = self.transport.enter_set_up();
-        put_parse(self.transport.outbox(), Some(number), sql);
+        put_parse(self.transport.outbox(), Some(number), sql.as_bytes());
         put_sync(self.transport.outbox());
         let sent = self.transport.send();
         let answer = sent.and_then(|()| complete(read_answer(&mut self.transport, Request::Parse)));
         self.transport.leave_set_up(before);
         answer?;
-        self.statements.push(Kept { sql: sql.into(), each_time: false });
+        self.statements.push(Kept { sql: sql.as_bytes().into(), parsed: Parsed::Once });
         Ok(Statement(number))
     }
 
     fn prepare_each_time(&mut self, sql: &str) -> Result<Statement, Error> {
-        self.statements.push(Kept { sql: sql.into(), each_time: true });
+        self.statements.push(Kept { sql: sql.as_bytes().into(), parsed: Parsed::EachTime });
         Ok(Statement(self.statements.len() - 1))
     }
 
@@ -507,7 +552,9 @@ impl Connection for PostgresConnection {
         self.put_execute(statement, parameters, Format::Binary)?;
         self.transport.send()?;
         let request = self.request(statement);
-        read_answer(&mut self.transport, request).await
+        let answer = read_answer(&mut self.transport, request).await;
+        self.note_execution(statement, answer.is_ok());
+        answer
     }
 
     async fn fetch(
@@ -527,10 +574,16 @@ impl Connection for PostgresConnection {
         put_sync(out);
         self.transport.send()?;
         let request = self.request(statement);
-        read_rows(&mut self.transport, request, rows).await
+        let answer = read_rows(&mut self.transport, request, rows).await;
+        self.note_execution(statement, answer.is_ok());
+        answer
     }
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
+        self.query_bytes(sql.as_bytes()).await
+    }
+
+    async fn query_bytes(&mut self, sql: &[u8]) -> Result<Answer, Error> {
         expect_idle(&mut self.transport)?;
         put_query(self.transport.outbox(), sql);
         self.transport.send()?;
@@ -540,7 +593,7 @@ impl Connection for PostgresConnection {
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
         rows.clear();
         expect_idle(&mut self.transport)?;
-        put_query(self.transport.outbox(), sql);
+        put_query(self.transport.outbox(), sql.as_bytes());
         self.transport.send()?;
         read_rows(&mut self.transport, Request::Query, rows).await
     }
@@ -565,6 +618,27 @@ impl Connection for PostgresConnection {
         put_sync(self.transport.outbox());
         self.transport.send()?;
         read_answer(&mut self.transport, Request::Pipeline).await
+    }
+
+    fn prepare_at_first_use(&mut self, sql: &[u8]) -> Result<Statement, Error> {
+        let number = self.statements.len();
+        self.statements.push(Kept { sql: sql.into(), parsed: Parsed::Next(number) });
+        Ok(Statement(number))
+    }
+
+    async fn execute_unnamed(&mut self, sql: &[u8], parameters: &[Value<'_>]) -> Result<Answer, Error> {
+        expect_idle(&mut self.transport)?;
+        let out = self.transport.outbox();
+        put_parse(out, None, sql);
+        put_values(out, None, parameters, Format::Binary);
+        put_run(out);
+        put_sync(out);
+        self.transport.send()?;
+        read_answer(&mut self.transport, Request::ParseExecute).await
+    }
+
+    fn forget_statements(&mut self) {
+        self.statements.clear();
     }
 
     fn drop_queued(&mut self) {

@@ -40,7 +40,7 @@ impl PostgresConnection {
 
 fn begin(transport: &mut Transport, sql: &str) -> Result<(), Error> {
     expect_idle(transport)?;
-    put_query(transport.outbox(), sql);
+    put_query(transport.outbox(), sql.as_bytes());
     transport.send()?;
     let mut parser = AnswerParser::default();
     loop {

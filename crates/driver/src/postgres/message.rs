@@ -89,6 +89,8 @@ enum State {
     Parsed,
     /// Rows, or the end of this result.
     Rows,
+    /// Rows of a COPY to the client.
+    Copied,
     /// A result has ended.
     End,
     /// An error has ended everything.
@@ -149,6 +151,8 @@ impl AnswerParser {
             let is_skipped = match kind {
                 // ParameterStatus, Notice and Notification may come at any time; what a row looks like we know.
                 b'S' | b'N' | b'A' => true,
+                // Rows of a COPY to the client, with what begins and ends them.
+                b'H' | b'd' | b'c' => true,
                 b'D' | b'T' => on_part.is_none(),
                 _ => false,
             };
@@ -206,7 +210,16 @@ impl AnswerParser {
             (State::Rows, b'C', _) | (State::Rows, b'I', Execute | ParseExecute | Pipeline) => State::End,
             (State::Begin | State::End, b'C' | b'I', Query) | (State::Begin, b'C', CopyEnd) => State::End,
             (State::Begin, b'G', Query) => State::Rows,
-            (State::Begin | State::Parsed | State::Rows | State::End, b'E', _) => State::Failed,
+            (State::Begin | State::End, b'H', Query) | (State::Rows, b'H', Execute | ParseExecute) => {
+                self.answer.returns_rows = true;
+                State::Copied
+            }
+            (State::Copied, b'd', _) => {
+                self.answer.rows += 1;
+                State::Copied
+            }
+            (State::Copied, b'c', _) => State::Rows,
+            (State::Begin | State::Parsed | State::Rows | State::Copied | State::End, b'E', _) => State::Failed,
             (State::End | State::Failed, b'Z', _) | (State::Begin, b'Z', Pipeline) => State::End,
             _ => return Err(Error::Protocol(format!("{} was not due", message_text(kind)))),
         };

@@ -16,8 +16,8 @@ pub enum OptionValue {
     Flag(bool),
     /// Names, in the order they were given.
     List(Vec<String>),
-    /// A file that an option names, with what stands in it; of one that is for servers, the absolute path and what it
-    /// is recognised by.
+    /// A file that an option names, with what stands in it; of one that a server or the workload opens, the absolute
+    /// path and what it is recognised by.
     File {
         path: String,
         text: String,
@@ -37,11 +37,22 @@ pub struct OptionSpec {
     pub default: &'static str,
     /// Keys, of the option itself or inside of its tables, whose texts are paths of files.
     pub paths: &'static [&'static str],
-    /// Its files are for servers: they are named, and nothing of dbduel's reads what is in them.
-    pub for_servers: bool,
+    /// Who reads its files.
+    pub files: FileUse,
     /// The default beside `compat`, where the program to be compatible with has another.
     pub compat_default: Option<&'static str>,
     pub help: &'static str,
+}
+
+/// Who reads the files of an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileUse {
+    /// Their texts are the option's value.
+    Text,
+    /// Servers that dbduel starts: the files are named, and nothing of dbduel's reads what is in them.
+    Servers,
+    /// The workload, which opens them by their paths: they may be large.
+    Workload,
 }
 
 /// The option that asks for another program's rules, and its value for dbduel's own.
@@ -50,7 +61,7 @@ pub const NO_COMPAT: &str = "none";
 
 impl OptionSpec {
     pub const fn new(name: &'static str, default: &'static str, help: &'static str) -> OptionSpec {
-        OptionSpec { name, aliases: &[], default, paths: &[], for_servers: false, compat_default: None, help }
+        OptionSpec { name, aliases: &[], default, paths: &[], files: FileUse::Text, compat_default: None, help }
     }
 
     pub const fn alias(self, aliases: &'static [&'static str]) -> OptionSpec {
@@ -62,7 +73,11 @@ impl OptionSpec {
     }
 
     pub const fn for_servers(self) -> OptionSpec {
-        OptionSpec { for_servers: true, ..self }
+        OptionSpec { files: FileUse::Servers, ..self }
+    }
+
+    pub const fn opened(self) -> OptionSpec {
+        OptionSpec { files: FileUse::Workload, ..self }
     }
 
     pub const fn beside_compat(self, default: &'static str) -> OptionSpec {

@@ -1,0 +1,151 @@
+//! PostgreSQL's csvlog of pgbench, and of sessions that hand a lock to each other.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use driver::Admin;
+
+use super::series::{Extent, PACES, Replay, Series, expected_of};
+use crate::conform_pgbench::program::Pgbench;
+use crate::held::{Held, Missing};
+
+/// One load of production.
+struct Load {
+    name: &'static str,
+    scale: &'static str,
+    words: &'static [&'static str],
+    script: Option<&'static str>,
+    /// Only the table that the script changes; otherwise the four sums of TPC-B.
+    sums: &'static str,
+}
+
+const TPC_B: &str = "select (select sum(abalance) from pgbench_accounts), (select sum(bbalance) from pgbench_branches), (select sum(tbalance) from pgbench_tellers), (select coalesce(sum(delta), 0) from pgbench_history), (select count(*) from pgbench_history)";
+
+/// The lock outlives the transactions between taking and releasing it, and is handed from session to session.
+const HAND_OVER: &str = "\\set delta random(1, 100)\nselect pg_advisory_lock(42);\nbegin;\nupdate pgbench_branches set bbalance = bbalance + :delta where bid = 1;\ncommit;\nselect pg_advisory_unlock(42);\nselect bbalance from pgbench_branches where bid = 1;\n";
+
+const LOADS: [Load; 4] = [
+    Load { name: "tpcb 300/s", scale: "5", words: &["-c", "8", "-j", "2", "-R", "300"], script: None, sums: TPC_B },
+    Load { name: "tpcb flat out", scale: "1", words: &["-c", "32", "-j", "2"], script: None, sums: TPC_B },
+    Load {
+        name: "tpcb prepared",
+        scale: "5",
+        words: &["-c", "8", "-j", "2", "-R", "300", "-M", "prepared"],
+        script: None,
+        sums: TPC_B,
+    },
+    Load {
+        name: "advisory locks",
+        scale: "1",
+        words: &["-c", "8", "-j", "2", "-R", "200"],
+        script: Some(HAND_OVER),
+        sums: "select sum(bbalance) from pgbench_branches",
+    },
+];
+
+/// What a session of the load sends last.
+const END: &str = "select 'the load has ended'";
+
+pub fn run(extent: Extent, dbduel: &Path) -> Result<usize> {
+    if !Pgbench::is_here() {
+        println!("postgres@system: NOT COMPARED: pgbench of PostgreSQL 15 is not here\n  next: install postgresql-15");
+        return Ok(0);
+    }
+    let mut wrong = 0;
+    for load in &LOADS {
+        match replayed(extent, dbduel, load) {
+            Ok(of_load) => wrong += of_load,
+            Err(error) => match error.downcast::<NotHere>() {
+                Ok(NotHere(why)) => {
+                    println!("postgres@system: NOT COMPARED: {why}");
+                    return Ok(wrong);
+                }
+                Err(error) => return Err(error.context(load.name)),
+            },
+        }
+    }
+    Ok(wrong)
+}
+
+#[derive(Debug)]
+struct NotHere(String);
+
+impl std::fmt::Display for NotHere {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotHere {}
+
+fn replayed(extent: Extent, dbduel: &Path, load: &Load) -> Result<usize> {
+    let folder = tempfile::tempdir()?;
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777))?;
+    let directory = format!("log_directory={}", folder.path().display());
+    let settings =
+        ["logging_collector=on", "log_filename=pg.log", "log_destination=csvlog", "max_connections=120", &directory];
+    let server = match Held::start(dbduel, "postgres@system", &settings) {
+        Ok(server) => server,
+        Err(Missing::Absent(why)) => return Err(NotHere(why).into()),
+        Err(Missing::Broken(error)) => return Err(error),
+    };
+    let production = Pgbench::new(&server)?;
+    let database = server.text("database")?.to_owned();
+    production.run_well(None, &["-i", "-q", "-s", load.scale])?;
+    let mut admin = server.admin("postgres")?;
+    admin.run(&format!("create database origin template {database}"))?;
+    admin.run(&format!("alter database {database} set log_min_duration_statement = 0"))?;
+    let seconds = extent.seconds.to_string();
+    production.run_well(load.script, &[load.words, &["-n", "-T", &seconds]].concat())?;
+    server.admin(&database)?.run(END)?;
+    let log = folder.path().join("pg.csv");
+    wait_for_end(&log)?;
+    let expected = values(&mut server.admin(&database)?, load.sums)?;
+    let log = kept(&log)?;
+    let (statements, span) = expected_of(dbduel, &log)?;
+    let target = production.target_of("replayed");
+    let mut wrong = 0;
+    for (pace, words) in PACES {
+        let mut series = Series::new(load.name, format!("{pace}, transaction"));
+        for _ in 0..extent.turns {
+            admin.run("drop database if exists replayed")?;
+            admin.run("create database replayed template origin")?;
+            let one = Replay { dbduel, log: &log, target: &target }.run(words, span);
+            series.add(&one, statements);
+            if one.is_ok_and(|one| one.errors == 0.0) {
+                let found = values(&mut server.admin("replayed")?, load.sums)?;
+                series.note(found != expected, || format!("{found:?} in place of {expected:?}"));
+            }
+        }
+        wrong += series.end();
+    }
+    server.stop()?;
+    Ok(wrong)
+}
+
+/// The log as it was when the load had ended: sessions that look at the tables later are no part of it.
+fn kept(log: &Path) -> Result<PathBuf> {
+    let text = fs::read(log)?;
+    let at = text.windows(END.len()).position(|part| part == END.as_bytes()).context("the log has its end")?;
+    let end = text[at..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| at + end + 1);
+    let kept = log.with_file_name("load.csv");
+    fs::write(&kept, &text[..end])?;
+    Ok(kept)
+}
+
+fn values(admin: &mut Admin, sql: &str) -> Result<Vec<Option<String>>> {
+    Ok(admin.rows(sql)?.into_iter().flatten().collect())
+}
+
+/// The collector writes after the server has answered.
+fn wait_for_end(log: &Path) -> Result<()> {
+    let limit = Instant::now() + Duration::from_secs(20);
+    while !fs::read(log).is_ok_and(|bytes| bytes.windows(END.len()).any(|part| part == END.as_bytes())) {
+        ensure!(Instant::now() < limit, "{} does not have the last statement", log.display());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! What wakes clients that wait for other clients: a bell for each worker.
+//!
+//! A client waits for a condition that others make true, such as the end of a transaction. Whoever may have made it
+//! true rings, which costs a system call only where somebody listens. No ring is lost: a listener counts itself before
+//! it looks at its condition for the last time, and a ringer has changed the condition before it looks for listeners.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use driver::Reactor;
+
+/// Under this number a worker's reactor reports its bell.
+pub(crate) const BELL: usize = usize::MAX;
+
+/// The bells of all workers of a load.
+#[derive(Debug)]
+pub struct Bells(Box<[Arc<Bell>]>);
+
+/// The bell of one worker.
+#[derive(Debug)]
+pub struct Bell {
+    event: OwnedFd,
+    /// Clients of the worker that listen.
+    listeners: AtomicU32,
+    /// It was rung, and the worker has not seen it yet.
+    rung: AtomicBool,
+}
+
+impl Bells {
+    pub fn new(workers: usize) -> io::Result<Bells> {
+        (0..workers).map(|_| Bell::new().map(Arc::new)).collect::<io::Result<_>>().map(Bells)
+    }
+
+    pub(crate) fn of(&self, worker: usize) -> Arc<Bell> {
+        Arc::clone(&self.0[worker])
+    }
+
+    /// Wakes everybody who listens, to look at their conditions again.
+    pub fn ring(&self) {
+        self.0.iter().for_each(|bell| bell.ring());
+    }
+}
+
+impl Bell {
+    fn new() -> io::Result<Bell> {
+        // SAFETY: no pointers are involved; a valid descriptor is owned from here on.
+        match unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) } {
+            -1 => Err(io::Error::last_os_error()),
+            event => Ok(Bell {
+                event: unsafe { OwnedFd::from_raw_fd(event) },
+                listeners: AtomicU32::new(0),
+                rung: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// Has a worker's reactor report it. It is never read: each write is an event of its own.
+    pub(crate) fn attach(&self, reactor: &Reactor) -> io::Result<()> {
+        reactor.watch(self.event.as_raw_fd(), BELL)
+    }
+
+    fn ring(&self) {
+        if self.listeners.load(Ordering::SeqCst) == 0 || self.rung.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        let one = 1u64.to_ne_bytes();
+        // SAFETY: the pointer is to eight live bytes. A full counter is an event that nobody has seen yet.
+        unsafe { libc::write(self.event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+    }
+
+    pub(crate) fn listen(&self) {
+        self.listeners.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn leave(&self) {
+        self.listeners.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// The worker looks at the conditions of its listeners: what is rung from here on is another ring.
+    pub(crate) fn answer(&self) {
+        self.rung.store(false, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use driver::Ready;
+
+    use super::*;
+
+    #[test]
+    fn a_bell_is_heard_once_for_each_time_it_was_answered_and_only_by_listeners() {
+        let bells = Bells::new(2).unwrap();
+        let reactor = Reactor::new().unwrap();
+        let bell = bells.of(1);
+        bell.attach(&reactor).unwrap();
+        let heard = || {
+            let mut ready = Ready::default();
+            reactor.wait(&mut ready, 0).unwrap();
+            ready.tokens().collect::<Vec<_>>()
+        };
+        bells.ring();
+        assert!(heard().is_empty(), "nobody listens");
+        bell.listen();
+        bells.ring();
+        bells.ring();
+        assert_eq!(heard(), [BELL]);
+        bells.ring();
+        assert!(heard().is_empty(), "the worker has not looked yet");
+        bell.answer();
+        bells.ring();
+        assert_eq!(heard(), [BELL]);
+        bell.answer();
+        bell.leave();
+        bells.ring();
+        assert!(heard().is_empty());
+    }
+}

@@ -1,0 +1,437 @@
+//! The life of one client: sessions of the log, one after the other.
+//!
+//! While a unit is under way its client waits for nothing but due times and answers; only between units does it wait
+//! for others. That is what rules out a standstill: see `units`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use capture::Code;
+use driver::{Answer, AnyConnection, Connection, Error, Statement as Prepared, Value};
+use load::{Attempt, Clock, Fatal, Outcome, Slot, Timing, code_of};
+
+use crate::digest::Kind;
+use crate::options::{OnError, Pacing, Settings};
+use crate::run::{Doing, Run};
+use crate::schedule::{How, Schedule, Session, Statement, Transaction};
+
+/// How often a client that waits looks whether the load was stopped.
+const STOP_POLL_NS: u64 = 250_000_000;
+/// Parameters of a statement that need no memory of their own.
+const VALUES_USUAL: usize = 32;
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// What a client counts besides, in the order of [`COUNTS`].
+#[derive(Debug, Default)]
+struct Counts {
+    statements: u64,
+    errors: u64,
+    errors_as_logged: u64,
+    errors_missing: u64,
+    left_out: u64,
+    order_wait_us: u64,
+}
+
+pub const COUNTS: &[&str] = &[
+    "replay.statements",
+    "replay.errors",
+    "replay.errors_as_logged",
+    "replay.errors_missing",
+    "replay.left_out",
+    ORDER_WAIT_US,
+    "replay.order_broken",
+    "replay.sessions_lost",
+];
+pub const ORDER_WAIT_US: &str = "replay.order_wait_us";
+
+pub struct Client {
+    pub schedule: Arc<Schedule>,
+    pub run: Arc<Run>,
+    pub settings: Settings,
+    /// Statements that are due earlier warm up, where the load does.
+    pub warm_until_us: u64,
+    pub slot: Slot,
+    pub connection: AnyConnection,
+    /// What makes the target's database the session's.
+    pub use_target: Vec<u8>,
+    /// Of its present session, by their numbers in it.
+    pub prepared: Vec<Prepared>,
+}
+
+/// How a statement came out.
+enum Came {
+    /// As in the log, as far as that is known.
+    Out,
+    /// By an error that the log does not have, or that does not show whether it has one.
+    Wrong(Error),
+}
+
+/// The clock of the log against ours.
+#[derive(Clone, Copy)]
+struct Pace {
+    started_ns: u64,
+    pacing: Pacing,
+}
+
+impl Pace {
+    /// When something of the log is due; None where it is due as soon as it can be sent.
+    fn due_ns(self, log_us: u64) -> Option<u64> {
+        match self.pacing {
+            Pacing::Due(speed) => Some(self.started_ns + (log_us as f64 * 1e3 / speed) as u64),
+            Pacing::Fast => None,
+        }
+    }
+}
+
+impl Client {
+    /// From its first session to its last.
+    pub async fn play(mut self) -> Result<(), Fatal> {
+        let pace = Pace { started_ns: self.slot.timeline.started_ns(), pacing: self.settings.pacing };
+        if !self.slot.timeline.warms_up() {
+            self.warm_until_us = 0;
+        } else if let Some(opens_ns) = pace.due_ns(self.warm_until_us) {
+            self.slot.timeline.open_at(opens_ns);
+        }
+        let schedule = Arc::clone(&self.schedule);
+        let sessions = &schedule.seats[self.slot.client as usize];
+        for (number, session) in sessions.iter().map(|session| &schedule.sessions[*session as usize]).enumerate() {
+            if !self.begin_session(session, number == 0, pace).await? {
+                break;
+            }
+            for transaction in &schedule.transactions[as_usize(&session.transactions)] {
+                if !self.transaction(transaction, pace).await? {
+                    return Ok(());
+                }
+            }
+        }
+        self.run.doing(self.slot.client, Doing::Rests);
+        self.slot.be_done().await;
+        Ok(self.connection.leave()?)
+    }
+
+    /// Connects as the session did; the first one of a client is connected already. False when the load was stopped.
+    async fn begin_session(&mut self, session: &Session, is_first: bool, pace: Pace) -> Result<bool, Fatal> {
+        let schedule = Arc::clone(&self.schedule);
+        let database = session.database.filter(|_| !schedule.is_mysql).map(|one| &schedule.databases[one as usize]);
+        if !is_first && !self.wait_until_due(pace.due_ns(session.due_us)).await.0 {
+            return Ok(false);
+        }
+        self.connection.forget_statements();
+        match database {
+            Some(database) => {
+                let dial = self.slot.dial.as_ref().ok_or_else(|| Fatal::new("sessions need connections"))?;
+                self.connection = dial.connect_to(database)?;
+            }
+            None if !is_first => self.connection.reconnect(CONNECT_TIMEOUT)?,
+            None => {}
+        }
+        self.prepared.clear();
+        for text in &schedule.prepared[as_usize(&session.prepared)] {
+            self.prepared.push(self.connection.prepare_at_first_use(schedule.bytes(*text))?);
+        }
+        Ok(true)
+    }
+
+    /// Waits, and returns false when the load was stopped, and whether there was a wait.
+    async fn wait_until_due(&mut self, due_ns: Option<u64>) -> (bool, bool) {
+        let mut has_waited = false;
+        while !self.slot.timeline.is_stopped() {
+            let now_ns = self.slot.clock.now_ns();
+            match due_ns.filter(|due_ns| *due_ns > now_ns) {
+                Some(due_ns) => {
+                    has_waited = true;
+                    self.slot.clock.wait_until(due_ns.min(now_ns + STOP_POLL_NS)).await
+                }
+                None => return (true, has_waited),
+            };
+        }
+        (false, has_waited)
+    }
+
+    /// Waits until the unit of a transaction may begin, and returns for how long; None when the load was stopped.
+    async fn wait_for_turn(&mut self, transaction: &Transaction) -> Option<u64> {
+        let needs = self.settings.order.needs(&self.schedule.ranks, transaction.unit);
+        let run = Arc::clone(&self.run);
+        if run.ended.front() >= needs {
+            return Some(0);
+        }
+        let client = self.slot.client;
+        let bell = Arc::clone(self.slot.bell.as_ref()?);
+        let since_ns = self.slot.clock.now_ns();
+        let limit_ns = self.settings.stall_limit.as_nanos() as u64;
+        run.hold(client, self.schedule.begin_us(transaction));
+        let mut now_ns = since_ns;
+        while run.ended.front() < needs && !self.slot.timeline.is_stopped() {
+            now_ns = self.slot.clock.wait_for(&bell, now_ns + STOP_POLL_NS, || run.ended.front() >= needs).await;
+            let is_long = now_ns - since_ns > limit_ns;
+            if is_long && run.ended.front() < needs && run.is_let_go(client, now_ns, limit_ns) {
+                run.break_order(client, now_ns);
+                break;
+            }
+        }
+        (!self.slot.timeline.is_stopped()).then_some(now_ns - since_ns)
+    }
+
+    /// Sends a transaction. False when the load was stopped before its first statement.
+    async fn transaction(&mut self, transaction: &Transaction, pace: Pace) -> Result<bool, Fatal> {
+        let schedule = Arc::clone(&self.schedule);
+        let statements = schedule.statements_of(transaction);
+        let begin_us = schedule.begin_us(transaction);
+        let is_measured = begin_us >= self.warm_until_us;
+        let client = self.slot.client;
+        let broken_before = self.run.order_broken.load(Ordering::Relaxed);
+        self.run.doing(client, if transaction.begins_unit { Doing::Rests } else { Doing::Thinks });
+        let (goes_on, was_free) = self.wait_until_due(pace.due_ns(begin_us)).await;
+        if !goes_on {
+            return Ok(false);
+        }
+        let mut counts = Counts::default();
+        let mut waited_ns = 0;
+        if transaction.begins_unit {
+            let Some(waited) = self.wait_for_turn(transaction).await else { return Ok(false) };
+            waited_ns = waited;
+            counts.order_wait_us = waited / 1_000;
+        }
+        let start_ns = self.slot.clock.now_ns();
+        if is_measured {
+            // Only a clock of the log says before where the measured part begins.
+            self.slot.timeline.open_at(start_ns);
+        }
+        let due_ns = pace.due_ns(begin_us).unwrap_or(start_ns);
+        if is_measured && was_free && waited_ns == 0 {
+            self.slot.recorder.borrow_mut().sent(due_ns, start_ns, self.slot.timeline.window());
+        }
+        self.slot.recorder.borrow().started(client, start_ns);
+        let mut attempt = Attempt::default();
+        let mut came = Outcome::Committed;
+        let mut lost = 0;
+        for (number, statement) in statements.iter().enumerate() {
+            if number > 0 {
+                self.run.doing(client, Doing::Thinks);
+                if !self.wait_until_due(pace.due_ns(statement.due_us)).await.0 {
+                    came = Outcome::Failed;
+                    break;
+                }
+            }
+            self.run.doing(client, Doing::Asks);
+            let Came::Wrong(error) = self.statement(statement, pace, is_measured, &mut attempt, &mut counts).await?
+            else {
+                continue;
+            };
+            came = Outcome::Failed;
+            attempt.last_error = Some(code_of(&error));
+            if matches!(error, Error::Lost { .. }) {
+                attempt.committing = number + 1 == statements.len();
+                lost += 1;
+                self.reopen(error)?;
+                counts.left_out += left_of(statements, number);
+                break;
+            }
+            if self.ends_transaction(&error, transaction) {
+                counts.left_out += left_of(statements, number);
+                self.roll_back(&mut attempt).await?;
+                break;
+            }
+        }
+        if transaction.is_left_open && came != Outcome::Failed {
+            self.roll_back(&mut attempt).await?;
+            came = Outcome::RolledBack;
+        } else if transaction.rolls_back && came == Outcome::Committed {
+            came = Outcome::RolledBack;
+        }
+        if transaction.ends_unit {
+            self.run.end(self.schedule.ranks.by_end[transaction.unit as usize]);
+        }
+        let end_ns = self.slot.clock.now_ns();
+        let broken = self.run.order_broken.load(Ordering::Relaxed) - broken_before;
+        self.record(came, &attempt, Timing { due_ns, start_ns, end_ns }, is_measured, &counts, broken, lost);
+        Ok(!self.slot.timeline.is_stopped())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all of them are figures of one transaction")]
+    fn record(
+        &self,
+        outcome: Outcome,
+        attempt: &Attempt,
+        timing: Timing,
+        is_measured: bool,
+        counts: &Counts,
+        broken: u64,
+        lost: u64,
+    ) {
+        let window = self.slot.timeline.window();
+        // What warms up belongs to no interval, whenever it is sent.
+        let due_ns = if is_measured { timing.due_ns } else { timing.due_ns.min(window.start_ns.saturating_sub(1)) };
+        let timing = Timing { due_ns, ..timing };
+        let mut recorder = self.slot.recorder.borrow_mut();
+        recorder.record(outcome, attempt, timing, window);
+        recorder.log(self.slot.client, outcome, attempt, timing);
+        recorder.ended(self.slot.client, timing, window);
+        let Counts { statements, errors, errors_as_logged, errors_missing, left_out, order_wait_us } = *counts;
+        let counts = [statements, errors, errors_as_logged, errors_missing, left_out, order_wait_us, broken, lost];
+        recorder.counts(&counts, due_ns, window);
+        self.slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sends a statement and takes its times.
+    async fn statement(
+        &mut self,
+        statement: &Statement,
+        pace: Pace,
+        is_measured: bool,
+        attempt: &mut Attempt,
+        counts: &mut Counts,
+    ) -> Result<Came, Fatal> {
+        let start_ns = self.slot.clock.now_ns();
+        let answered = self.send(statement).await;
+        let end_ns = self.slot.clock.now_ns();
+        self.run.answered(self.slot.client, end_ns);
+        if let Err(error @ (Error::Protocol(_) | Error::Client(_))) = &answered {
+            return Err(error.clone().into());
+        }
+        if !statement.is_counted {
+            return match answered {
+                Ok(_) => Ok(Came::Out),
+                Err(error) => Err(self.not_set_up(statement, &error)),
+            };
+        }
+        let about = &self.schedule.digests[statement.digest as usize];
+        match about.kind {
+            Kind::Read => attempt.reads += 1,
+            Kind::Write => attempt.writes += 1,
+            Kind::Other => attempt.other += 1,
+        }
+        counts.statements += 1;
+        let due_ns = pace.due_ns(statement.due_us).unwrap_or(start_ns);
+        let window = self.slot.timeline.window();
+        let mut recorder = self.slot.recorder.borrow_mut();
+        if is_measured {
+            recorder.answered(Timing { due_ns, start_ns, end_ns }, window);
+            if let Some(tally) = recorder.statement(self.schedule.timed_as(statement.digest), end_ns, window) {
+                match &answered {
+                    Ok(answer) => {
+                        tally.count += 1;
+                        tally.rows += if answer.returns_rows { answer.rows } else { answer.matched() };
+                        tally.latency.record(end_ns - start_ns);
+                    }
+                    Err(_) => tally.failed += 1,
+                }
+            }
+        }
+        let Err(error) = answered else {
+            counts.errors_missing += u64::from(statement.error.is_some());
+            return Ok(Came::Out);
+        };
+        if is_same(statement.error, &error) {
+            counts.errors_as_logged += 1;
+            return Ok(Came::Out);
+        }
+        counts.errors += 1;
+        recorder.error(code_of(&error), if is_measured { due_ns } else { 0 }, window);
+        Ok(Came::Wrong(error))
+    }
+
+    async fn send(&mut self, statement: &Statement) -> Result<Answer, Error> {
+        let schedule = &self.schedule;
+        let text = schedule.bytes(statement.text);
+        let (first, count) = (statement.values.0 as usize, usize::from(statement.values.1));
+        let value = |number: usize| match schedule.values[first + number] {
+            Some(text) => Value::Text(schedule.bytes(text)),
+            None => Value::Null,
+        };
+        let mut usual = [Value::Null; VALUES_USUAL];
+        let many: Vec<Value<'_>>;
+        let values = if count <= VALUES_USUAL {
+            (0..count).for_each(|number| usual[number] = value(number));
+            &usual[..count]
+        } else {
+            many = (0..count).map(value).collect();
+            &many[..]
+        };
+        match statement.how {
+            How::Text => self.connection.query_bytes(text).await,
+            How::Unnamed => self.connection.execute_unnamed(text, values).await,
+            How::Prepared(number) => self.connection.execute(self.prepared[number as usize], values).await,
+            How::Use(_) if !schedule.has_several_databases() => self.connection.query_bytes(&self.use_target).await,
+            How::Use(number) => {
+                let name = schedule.databases[number as usize].replace('`', "``");
+                self.connection.query_bytes(format!("USE `{name}`").as_bytes()).await
+            }
+        }
+    }
+
+    /// Whether the server has ended the transaction, so that its client would not go on with it.
+    fn ends_transaction(&self, error: &Error, transaction: &Transaction) -> bool {
+        let is_alone = transaction.statements.len() == 1;
+        let is_ended = matches!(error, Error::Retryable { .. }) || !self.schedule.is_mysql;
+        is_ended && !is_alone && self.settings.on_error == OnError::SkipTransaction
+    }
+
+    async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Fatal> {
+        attempt.other += 1;
+        match self.connection.query_bytes(b"ROLLBACK").await {
+            Ok(_) | Err(Error::Retryable { .. } | Error::Duplicate { .. } | Error::Refused { .. }) => Ok(()),
+            Err(error @ Error::Lost { .. }) => self.reopen(error),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A lost session is opened again; more than one in a hundred are too many.
+    fn reopen(&mut self, error: Error) -> Result<(), Fatal> {
+        let lost = u64::from(self.run.lost.fetch_add(1, Ordering::Relaxed)) + 1;
+        let sessions = self.schedule.sessions.len() as u64;
+        if self.slot.timeline.is_stopped() || lost * 100 > sessions {
+            return Err(Fatal::new(format!("{lost} of {sessions} sessions lost their connection: {error}")));
+        }
+        Ok(self.connection.reconnect(CONNECT_TIMEOUT)?)
+    }
+
+    fn not_set_up(&self, statement: &Statement, error: &Error) -> Fatal {
+        match statement.how {
+            How::Use(number) => {
+                let name = &self.schedule.databases[number as usize];
+                Fatal::new(format!("the log has statements in database `{name}`, which cannot be used: {error}"))
+            }
+            _ => Fatal::new(format!("a statement that a session of the log had prepared before cannot be: {error}")),
+        }
+    }
+}
+
+/// Statements of the log behind this one.
+fn left_of(statements: &[Statement], number: usize) -> u64 {
+    statements[number + 1..].iter().filter(|statement| statement.is_counted).count() as u64
+}
+
+/// Whether the log has this error too; one without a code may be any.
+fn is_same(logged: Option<[u8; 5]>, error: &Error) -> bool {
+    logged.is_some_and(|logged| {
+        Code(logged) == Code::UNKNOWN || logged.trim_ascii_end() == code_of(error).as_str().as_bytes()
+    })
+}
+
+fn as_usize(range: &std::ops::Range<u32>) -> std::ops::Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_the_logs_by_its_code() {
+        let error = Error::Refused { code: driver::Code::new(b"42P01"), message: "no".to_owned() };
+        assert!(is_same(Some(*b"42P01"), &error) && is_same(Some(Code::UNKNOWN.0), &error));
+        assert!(!is_same(Some(*b"42P02"), &error) && !is_same(None, &error));
+        let error = Error::Retryable { code: driver::Code::number(1213) };
+        assert!(is_same(Some(*b"1213 "), &error));
+    }
+
+    #[test]
+    fn due_times_follow_the_log_by_the_speed() {
+        let pace = |pacing| Pace { started_ns: 1_000, pacing };
+        assert_eq!(pace(Pacing::Due(1.0)).due_ns(5), Some(6_000));
+        assert_eq!(pace(Pacing::Due(2.0)).due_ns(5), Some(3_500));
+        assert_eq!(pace(Pacing::Fast).due_ns(5), None);
+    }
+}

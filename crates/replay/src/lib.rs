@@ -1,0 +1,18 @@
+//! What a server's log holds, sent again: its sessions, the order of their transactions, and their due times.
+//!
+//! A capture becomes a [`schedule::Schedule`] before anything is measured; clients then go through it without reading
+//! a file. Reading logs is `capture`'s work, and what became of the statements is the recorder's.
+
+mod client;
+mod digest;
+mod making;
+mod options;
+mod order;
+mod run;
+mod schedule;
+mod seats;
+mod source;
+mod units;
+mod workload;
+
+pub use workload::REPLAY;

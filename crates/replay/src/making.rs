@@ -1,0 +1,438 @@
+//! A schedule made of a capture: statements sorted by session, transactions and units found, clients dealt out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use capture::{Act, Capture, Format, Instance, parameters};
+
+use crate::digest::{About, Kind};
+use crate::schedule::{Facts, How, Schedule, Session, Statement, Text, Transaction};
+use crate::seats::seats;
+use crate::units::{Held, ranks};
+
+/// Bytes of statements that are held in memory while they are replayed.
+const BYTES_MAX: usize = 2 << 30;
+
+/// A statement before its session is whole.
+struct Raw {
+    session: u64,
+    transaction: u64,
+    ends: bool,
+    start_us: i64,
+    duration_us: u64,
+    /// Where its entry stands in the logs.
+    place: i64,
+    statement: Statement,
+}
+
+/// A session of the log as it is met.
+struct Open {
+    connected_us: i64,
+    connected_at: i64,
+    quit: Option<(i64, i64)>,
+    /// Its database as the statements so far leave it: its number, from 1 on.
+    database: u32,
+    first_database: u32,
+    /// Prepared statements by their texts, and names that SQL has prepared.
+    prepared: HashMap<u64, u32>,
+    prepared_texts: Vec<Text>,
+    named: Vec<Vec<u8>>,
+}
+
+/// Why a capture is not replayed: the option that it belongs to, and what to do.
+pub type Refusal = (&'static str, String);
+
+pub fn schedule(capture: &mut Capture, accepts_partial: bool) -> Result<Schedule, Refusal> {
+    let format = capture.contents.logs.first().and_then(|(format, ..)| Format::of_name(format));
+    let is_mysql = format.is_some_and(Format::is_mysql);
+    let digests: Vec<About> = capture.digests.iter().map(|digest| About::of(digest, is_mysql)).collect();
+    let timed = timed(&capture.digests);
+    let mut maker = Maker {
+        schedule: Schedule { is_mysql, digests, timed, ..Schedule::default() },
+        raws: Vec::new(),
+        sessions: BTreeMap::new(),
+        databases: BTreeMap::new(),
+        known: HashMap::new(),
+        left_out: BTreeMap::new(),
+    };
+    let mut refused = None;
+    let read = capture.instances_from(i64::MIN, &mut |instance| {
+        refused = maker.take(instance).err();
+        refused.is_none()
+    });
+    read.map_err(|why| ("log", why.to_string()))?;
+    refused.map_or(Ok(()), Err)?;
+    if maker.raws.is_empty() {
+        return Err(("log", "a log with statements that can be replayed was expected; this one has none".to_owned()));
+    }
+    let is_coarse = capture.contents.is_coarse;
+    if !accepts_partial {
+        maker.expect_whole()?;
+    }
+    let skipped = &capture.contents.skipped;
+    maker.left_out.extend(skipped.iter().map(|(kind, count)| (kind.name(), (*count, kind.reason().to_owned()))));
+    Ok(maker.finish(is_coarse))
+}
+
+/// Digests that are timed apart, at 200 KiB a client thread each.
+const TIMED_MAX: usize = 200;
+
+/// The place of each digest among those that are timed: the ones that cost most in the log, or were called most; the
+/// others share a place behind them.
+fn timed(digests: &[capture::Digest]) -> Vec<u32> {
+    let mut order: Vec<usize> = (0..digests.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse((digests[*at].total_us, digests[*at].calls)));
+    let mut places = vec![TIMED_MAX as u32; digests.len()];
+    order.iter().take(TIMED_MAX).enumerate().for_each(|(place, at)| places[*at] = place as u32);
+    places
+}
+
+struct Maker {
+    schedule: Schedule,
+    raws: Vec<Raw>,
+    sessions: BTreeMap<u64, Open>,
+    /// Numbers of databases, from 1 on.
+    databases: BTreeMap<Vec<u8>, u32>,
+    /// Texts that the schedule holds already, by their hashes.
+    known: HashMap<u64, Text>,
+    left_out: BTreeMap<&'static str, (u64, String)>,
+}
+
+impl Maker {
+    fn take(&mut self, one: &Instance<'_>) -> Result<(), Refusal> {
+        let place = i64::from(one.file) << 40 | one.line as i64;
+        let session = self.sessions.entry(one.session).or_insert_with(|| Open {
+            connected_us: one.start_us,
+            connected_at: place,
+            quit: None,
+            database: 0,
+            first_database: 0,
+            prepared: HashMap::new(),
+            prepared_texts: Vec::new(),
+            named: Vec::new(),
+        });
+        match one.act {
+            Act::Quit => session.quit = Some((one.start_us, place)),
+            act if act.is_statement() && one.skipped.is_none() => self.statement(one, place)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, one: &Instance<'_>, place: i64) -> Result<(), Refusal> {
+        let size = self.schedule.texts.len() + self.raws.len() * size_of::<Raw>();
+        if size > BYTES_MAX || self.raws.len() >= u32::MAX as usize / 2 {
+            let next = "its statements lie in memory while they are replayed; take logs of a shorter time";
+            return Err(("log", format!("at most 2 GiB of statements were expected: {next}")));
+        }
+        self.enter_database(one, place);
+        if !self.schedule.is_mysql {
+            self.prepare_by_sql(one, place);
+        }
+        let Some(values) = self.values(one.parameters) else {
+            let why = "the list of parameters cannot be read".to_owned();
+            self.left_out.entry("parameters").or_insert((0, why)).0 += 1;
+            return Ok(());
+        };
+        let text = self.text(one.text);
+        let is_use = self.schedule.digests[one.digest as usize].is_use;
+        let how = match one.act {
+            Act::Execute if !self.schedule.is_mysql => How::Prepared(self.prepared(one.session, one.text, text)),
+            Act::ExecuteUnnamed => How::Unnamed,
+            _ if is_use => How::Use(self.used(one)),
+            _ => How::Text,
+        };
+        let statement = Statement {
+            due_us: 0,
+            text,
+            values,
+            digest: one.digest,
+            how,
+            is_counted: true,
+            error: one.error.map(|code| code.0),
+        };
+        self.push(one, place, one.ends_transaction, statement);
+        Ok(())
+    }
+
+    fn push(&mut self, one: &Instance<'_>, place: i64, ends: bool, statement: Statement) {
+        self.raws.push(Raw {
+            session: one.session,
+            transaction: one.transaction,
+            ends,
+            start_us: one.start_us,
+            duration_us: one.duration_us.unwrap_or(0),
+            place,
+            statement,
+        });
+    }
+
+    /// A statement that is sent for what the session had already, before the one that needs it and in its transaction.
+    fn push_uncounted(&mut self, one: &Instance<'_>, place: i64, how: How, text: Text) {
+        let values = (self.schedule.values.len() as u32, 0);
+        let statement = Statement { due_us: 0, text, values, digest: one.digest, how, is_counted: false, error: None };
+        self.push(one, place, false, statement);
+    }
+
+    /// Of MySQL a session may change its database in ways that the log shows by the next statement only.
+    fn enter_database(&mut self, one: &Instance<'_>, place: i64) {
+        if one.database.is_empty() {
+            return;
+        }
+        let next = self.databases.len() as u32 + 1;
+        let number = *self.databases.entry(one.database.to_vec()).or_insert(next);
+        let Some(session) = self.sessions.get_mut(&one.session) else { return };
+        if session.first_database == 0 {
+            session.first_database = number;
+        }
+        let is_new = std::mem::replace(&mut session.database, number) != number;
+        let is_use = self.schedule.digests[one.digest as usize].is_use;
+        if is_new && self.schedule.is_mysql && !is_use {
+            let text = Text { start: 0, length: 0 };
+            self.push_uncounted(one, place, How::Use(number - 1), text);
+        }
+    }
+
+    /// The database of a `USE`.
+    fn used(&mut self, one: &Instance<'_>) -> u32 {
+        let name = one.text.trim_ascii();
+        let name = name.get(3..).unwrap_or_default().trim_ascii().trim_ascii_end();
+        let name = name.strip_suffix(b";").unwrap_or(name).trim_ascii_end();
+        let name = name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(name);
+        let next = self.databases.len() as u32 + 1;
+        let number = *self.databases.entry(name.to_vec()).or_insert(next);
+        if let Some(session) = self.sessions.get_mut(&one.session) {
+            session.database = number;
+            if session.first_database == 0 {
+                session.first_database = number;
+            }
+        }
+        number - 1
+    }
+
+    /// `execute s1(2)`, where the log repeats the PREPARE: it may lie before the log began.
+    fn prepare_by_sql(&mut self, one: &Instance<'_>, place: i64) {
+        let Some(session) = self.sessions.get_mut(&one.session) else { return };
+        if one.prepared_as.is_empty() {
+            session.named.extend(starts_with_word(one.text, b"prepare").then(|| prepared_name(one.text)));
+            return;
+        }
+        let name = prepared_name(one.prepared_as);
+        if session.named.contains(&name) {
+            return;
+        }
+        session.named.push(name);
+        let text = self.text(one.prepared_as);
+        self.push_uncounted(one, place, How::Text, text);
+    }
+
+    fn values(&mut self, list: &[u8]) -> Option<(u32, u16)> {
+        let values = parameters(list)?;
+        let first = self.schedule.values.len() as u32;
+        let count = u16::try_from(values.len()).ok()?;
+        for value in values {
+            let text = value.map(|value| self.text(&value));
+            self.schedule.values.push(text);
+        }
+        Some((first, count))
+    }
+
+    /// The place of a text; one that was met already is not kept again.
+    fn text(&mut self, bytes: &[u8]) -> Text {
+        let hash = hash_of(bytes);
+        if let Some(text) = self.known.get(&hash).filter(|text| self.schedule.bytes(**text) == bytes) {
+            return *text;
+        }
+        let text = Text { start: self.schedule.texts.len() as u64, length: bytes.len() as u32 };
+        self.schedule.texts.extend_from_slice(bytes);
+        self.known.entry(hash).or_insert(text);
+        text
+    }
+
+    /// The number of a prepared statement in its session.
+    fn prepared(&mut self, session: u64, bytes: &[u8], text: Text) -> u32 {
+        let Some(session) = self.sessions.get_mut(&session) else { return 0 };
+        let next = session.prepared_texts.len() as u32;
+        let number = *session.prepared.entry(hash_of(bytes)).or_insert(next);
+        if number == next {
+            session.prepared_texts.push(text);
+        }
+        number
+    }
+
+    /// A log that leaves statements out is no load.
+    fn expect_whole(&self) -> Result<(), Refusal> {
+        const FEW: usize = 100;
+        let counted = self.raws.iter().filter(|raw| raw.statement.is_counted);
+        let kind = |raw: &Raw| self.schedule.digests[raw.statement.digest as usize].kind;
+        let reads = counted.clone().filter(|raw| kind(raw) == Kind::Read).count();
+        let shortest_us = counted.clone().map(|raw| raw.duration_us).min().unwrap_or(0);
+        let looks = match counted.count() {
+            FEW.. if reads == 0 => "has no statement that reads, as with log_statement = mod",
+            FEW.. if shortest_us > 1_000 => "has no statement below 1 ms, as with long_query_time above 0",
+            _ => return Ok(()),
+        };
+        let next = "log all statements, or set partial_log = true where this is all that was sent";
+        Err(("log", format!("a log of all statements was expected: this one {looks}; {next}")))
+    }
+
+    fn finish(mut self, is_coarse: bool) -> Schedule {
+        if self.databases.len() < 2 {
+            // All sessions are in the target's database.
+            self.raws.retain(|raw| raw.statement.is_counted || !matches!(raw.statement.how, How::Use(_)));
+        }
+        let first_us = self.raws.iter().map(|raw| raw.start_us).min().unwrap_or(0);
+        let last_us = self.raws.iter().map(|raw| raw.start_us + raw.duration_us as i64).max().unwrap_or(first_us);
+        self.raws.iter_mut().for_each(|raw| raw.statement.due_us = (raw.start_us - first_us) as u64);
+        if is_coarse {
+            self.spread();
+        }
+        let counted = || self.raws.iter().filter(|raw| raw.statement.is_counted);
+        let writes = counted().map(|raw| &self.schedule.digests[raw.statement.digest as usize]);
+        let writes = writes.clone().find(|about| about.kind == Kind::Write).map(|about| about.text.clone());
+        let mut facts = Facts {
+            statements: counted().count() as u64,
+            span_us: (last_us - first_us) as u64 + if is_coarse { 1_000_000 } else { 0 },
+            is_coarse,
+            writes,
+            longest_us: self.raws.iter().map(|raw| raw.duration_us).max().unwrap_or(0),
+            ..Facts::default()
+        };
+        let left_out = std::mem::take(&mut self.left_out);
+        facts.left_out = left_out.into_iter().map(|(kind, (count, why))| (kind.to_owned(), count, why)).collect();
+        // A sort that is stable keeps the order of each session.
+        self.raws.sort_by_key(|raw| raw.session);
+        let mut databases: Vec<(&Vec<u8>, u32)> = self.databases.iter().map(|(name, number)| (name, *number)).collect();
+        databases.sort_by_key(|(_, number)| *number);
+        self.schedule.databases =
+            databases.into_iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
+        let mut units: Vec<(i64, i64)> = Vec::new();
+        let mut spans = Vec::new();
+        let mut ends_us = Vec::new();
+        let raws = std::mem::take(&mut self.raws);
+        for of_session in raws.chunk_by(|one, other| one.session == other.session) {
+            let Some(open) = self.sessions.remove(&of_session[0].session) else { continue };
+            let key = |raw: &Raw| if is_coarse { (raw.place, raw.place) } else { (raw.start_us, raw.end_us()) };
+            let begin = if is_coarse { open.connected_at } else { open.connected_us };
+            let last = of_session.iter().map(|raw| key(raw).1).max().unwrap_or(begin);
+            let quit = open.quit.map_or(last, |(us, place)| if is_coarse { place } else { us });
+            spans.push((begin.min(key(&of_session[0]).0), quit.max(last)));
+            let first_transaction = self.schedule.transactions.len() as u32;
+            self.transactions(of_session, &key, &mut units, &mut ends_us, first_us);
+            let first_prepared = self.schedule.prepared.len() as u32;
+            self.schedule.prepared.extend_from_slice(&open.prepared_texts);
+            self.schedule.sessions.push(Session {
+                due_us: ((open.connected_us - first_us).max(0) as u64).min(of_session[0].statement.due_us),
+                database: open.first_database.checked_sub(1).filter(|_| self.schedule.has_several_databases()),
+                transactions: first_transaction..self.schedule.transactions.len() as u32,
+                prepared: first_prepared..self.schedule.prepared.len() as u32,
+            });
+        }
+        ends_us.push(0);
+        ends_us.sort_unstable();
+        facts.quiet_us = ends_us.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+        self.schedule.facts = facts;
+        self.schedule.seats = seats(&spans);
+        self.schedule.ranks = ranks(&units);
+        self.schedule
+    }
+
+    /// Stamps of whole seconds: what began in one second is spread over it, in the order of the file.
+    fn spread(&mut self) {
+        let mut places: Vec<usize> = (0..self.raws.len()).collect();
+        places.sort_by_key(|at| (self.raws[*at].start_us, self.raws[*at].place));
+        let raws = &mut self.raws;
+        let mut at = 0;
+        while at < places.len() {
+            let start_us = raws[places[at]].start_us;
+            let count = places[at..].iter().take_while(|place| raws[**place].start_us == start_us).count();
+            for (number, place) in places[at..at + count].iter().enumerate() {
+                raws[*place].statement.due_us += (number as u64) * 1_000_000 / count as u64;
+            }
+            at += count;
+        }
+        let mut last = HashMap::new();
+        for raw in raws.iter_mut() {
+            let last = last.entry(raw.session).or_insert(0);
+            *last = raw.statement.due_us.max(*last);
+            raw.statement.due_us = *last;
+        }
+    }
+
+    /// The transactions of a session, and the units that they belong to.
+    fn transactions(
+        &mut self,
+        raws: &[Raw],
+        key: &dyn Fn(&Raw) -> (i64, i64),
+        units: &mut Vec<(i64, i64)>,
+        ends_us: &mut Vec<u64>,
+        first_us: i64,
+    ) {
+        let mut held = Held::default();
+        let mut goes_on = false;
+        let first = self.schedule.transactions.len();
+        for of_one in raws.chunk_by(|one, other| one.transaction == other.transaction) {
+            let begin = self.schedule.statements.len() as u32;
+            let (mut rolls_back, mut end) = (false, i64::MIN);
+            for raw in of_one {
+                let about = &self.schedule.digests[raw.statement.digest as usize];
+                if raw.statement.is_counted {
+                    held.take(about.locks);
+                    rolls_back = about.rolls_back;
+                }
+                end = end.max(key(raw).1);
+                self.schedule.statements.push(raw.statement);
+            }
+            if !goes_on {
+                units.push((key(&of_one[0]).0, end));
+            }
+            let unit = units.len() as u32 - 1;
+            units[unit as usize].1 = units[unit as usize].1.max(end);
+            ends_us.push(of_one.iter().map(|raw| (raw.end_us() - first_us).max(0) as u64).max().unwrap_or(0));
+            let is_ended = of_one.last().is_some_and(|last| last.ends);
+            let begins_unit = !goes_on;
+            goes_on = held.any() || !is_ended;
+            self.schedule.transactions.push(Transaction {
+                statements: begin..self.schedule.statements.len() as u32,
+                is_left_open: !is_ended,
+                rolls_back,
+                unit,
+                begins_unit,
+                ends_unit: !goes_on,
+            });
+        }
+        let count = self.schedule.transactions.len();
+        for (at, one) in self.schedule.transactions[first..].iter_mut().enumerate() {
+            let is_last = first + at + 1 == count;
+            one.is_left_open &= is_last;
+            one.ends_unit |= is_last;
+        }
+    }
+}
+
+impl Raw {
+    fn end_us(&self) -> i64 {
+        self.start_us + self.duration_us as i64
+    }
+}
+
+fn hash_of(bytes: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    bytes.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn starts_with_word(text: &[u8], word: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    text.len() > word.len() && text[..word.len()].eq_ignore_ascii_case(word) && text[word.len()].is_ascii_whitespace()
+}
+
+/// The name behind the word PREPARE, in lower case.
+fn prepared_name(text: &[u8]) -> Vec<u8> {
+    let rest = text.trim_ascii().get(7..).unwrap_or_default().trim_ascii();
+    let is_name = |byte: &&u8| !byte.is_ascii_whitespace() && **byte != b'(';
+    rest.iter().take_while(is_name).map(u8::to_ascii_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! Logs as text, and the schedules that are made of them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use capture::{Making, Options};
+
+use super::*;
+
+/// A row of a csvlog: milliseconds after 04:41:40, session, message, DETAIL, SQLSTATE with the statement of an error.
+type Row<'a> = (u32, u32, &'a str, &'a str, Option<(&'a str, &'a str)>);
+
+fn csv(rows: &[Row<'_>]) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let row = |(number, (ms, session, message, detail, error)): (usize, &Row<'_>)| {
+        let (severity, code, statement) =
+            error.map_or(("LOG", "00000", ""), |(code, statement)| ("ERROR", code, statement));
+        format!(
+            "2026-11-23 04:41:{:02}.{:03} UTC,\"app\",\"shop\",{session},\"[local]\",{session:x}.1,{number},\"x\",2026-11-23 04:41:00 UTC,1/1,0,{severity},{code},{},{},,,,,{},,,\"app\",\"client backend\",,0\n",
+            40 + ms / 1000,
+            ms % 1000,
+            quoted(message),
+            if detail.is_empty() { String::new() } else { quoted(detail) },
+            if statement.is_empty() { String::new() } else { quoted(statement) },
+        )
+    };
+    rows.iter().enumerate().map(row).collect()
+}
+
+fn made(name: &str, log: &str, accepts_partial: bool) -> Result<Schedule, Refusal> {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, out): (PathBuf, PathBuf) = (folder.path().join(name), folder.path().join("a.dbcap"));
+    fs::write(&path, log).unwrap();
+    let making = Making {
+        options: Options::default(),
+        memory: 1 << 20,
+        work: folder.path().to_owned(),
+        parameter_length_max: None,
+    };
+    capture::capture(&[path], &out, &making).unwrap();
+    schedule(&mut Capture::open(&out).unwrap(), accepts_partial)
+}
+
+/// Due time, text and way of each statement, session by session.
+fn statements(schedule: &Schedule) -> Vec<(u64, String, How)> {
+    let shown = |one: &Statement| (one.due_us, String::from_utf8_lossy(schedule.bytes(one.text)).into_owned(), one.how);
+    schedule.statements.iter().map(shown).collect()
+}
+
+fn took(ms: u32, rest: &str) -> String {
+    format!("duration: {ms}.000 ms  {rest}")
+}
+
+#[test]
+fn sessions_of_a_csvlog_have_their_transactions_and_due_times() {
+    let messages = [
+        took(1, "statement: begin"),
+        took(2, "statement: update t set a = 1"),
+        took(1, "statement: commit"),
+        took(5, "statement: select 1"),
+    ];
+    let rows = [(11, 7), (15, 7), (20, 7), (17, 8)];
+    let rows: Vec<_> = rows
+        .iter()
+        .zip(&messages)
+        .map(|((ms, session), message)| (*ms, *session, message.as_str(), "", None))
+        .collect();
+    let schedule = made("pg.csv", &csv(&rows), false).unwrap();
+    let text = |due_us, text: &str| (due_us, text.to_owned(), How::Text);
+    let expected =
+        [text(0, "begin"), text(3_000, "update t set a = 1"), text(9_000, "commit"), text(2_000, "select 1")];
+    assert_eq!(statements(&schedule), expected);
+    assert_eq!(schedule.transactions.len(), 2);
+    assert_eq!((schedule.seats.len(), schedule.facts.statements), (2, 4));
+    assert_eq!(schedule.ranks.ended_before, [0, 0], "they overlap");
+    assert_eq!(schedule.facts.writes.as_deref(), Some("update t set a = ?"));
+}
+
+#[test]
+fn what_was_prepared_is_prepared_once_a_session_with_its_values() {
+    let list = "parameters: $1 = 'it''s', $2 = NULL";
+    let named = took(1, "execute s1: select $1, $2");
+    let unnamed = took(1, "execute <unnamed>: select $1, $2");
+    let rows = [
+        (10, 7, named.as_str(), list, None),
+        (20, 7, named.as_str(), list, None),
+        (30, 7, unnamed.as_str(), list, None),
+    ];
+    let schedule = made("pg.csv", &csv(&rows), false).unwrap();
+    let ways: Vec<How> = schedule.statements.iter().map(|one| one.how).collect();
+    assert_eq!(ways, [How::Prepared(0), How::Prepared(0), How::Unnamed]);
+    assert_eq!(schedule.sessions[0].prepared, 0..1);
+    let (first, count) = schedule.statements[0].values;
+    let values = &schedule.values[first as usize..][..usize::from(count)];
+    let values: Vec<Option<&[u8]>> = values.iter().map(|value| value.map(|text| schedule.bytes(text))).collect();
+    assert_eq!(values, [Some(&b"it's"[..]), None]);
+    assert_eq!(schedule.texts.len(), "select $1, $2it's".len(), "a text is kept once");
+}
+
+#[test]
+fn a_prepare_before_the_log_began_is_sent_and_not_counted() {
+    let execute = took(1, "statement: execute s1(2)");
+    let detail = "prepare: prepare s1(int) as select $1";
+    let rows = [(10, 7, execute.as_str(), detail, None), (20, 7, execute.as_str(), detail, None)];
+    let schedule = made("pg.csv", &csv(&rows), false).unwrap();
+    let counted: Vec<bool> = schedule.statements.iter().map(|one| one.is_counted).collect();
+    assert_eq!(counted, [false, true, true]);
+    assert_eq!(statements(&schedule)[0].1, "prepare s1(int) as select $1");
+    assert_eq!(schedule.facts.statements, 2);
+}
+
+#[test]
+fn an_error_of_the_log_stays_with_its_statement() {
+    let rows = [(10, 7, "relation \"t\" does not exist", "", Some(("42P01", "select a from t")))];
+    let schedule = made("pg.csv", &csv(&rows), false).unwrap();
+    assert_eq!(schedule.statements[0].error, Some(*b"42P01"));
+}
+
+#[test]
+fn a_lock_that_outlives_its_transaction_makes_one_unit_of_several() {
+    let lines = [
+        "select pg_advisory_lock(1)",
+        "begin",
+        "update t set a = 1",
+        "commit",
+        "select pg_advisory_unlock(1)",
+        "select 2",
+    ];
+    let messages: Vec<String> = lines.iter().map(|line| took(1, &format!("statement: {line}"))).collect();
+    let rows: Vec<_> =
+        messages.iter().enumerate().map(|(at, message)| (10 * at as u32 + 10, 7, message.as_str(), "", None)).collect();
+    let schedule = made("pg.csv", &csv(&rows), false).unwrap();
+    let units: Vec<(u32, bool, bool)> =
+        schedule.transactions.iter().map(|one| (one.unit, one.begins_unit, one.ends_unit)).collect();
+    assert_eq!(units, [(0, true, false), (0, false, false), (0, false, true), (1, true, true)]);
+}
+
+#[test]
+fn a_transaction_without_an_end_is_left_open() {
+    let messages = [took(1, "statement: begin"), took(1, "statement: update t set a = 1")];
+    let rows: Vec<_> =
+        messages.iter().enumerate().map(|(at, message)| (10 * at as u32 + 10, 7, message.as_str(), "", None)).collect();
+    let schedule = made("pg.csv", &csv(&rows), false).unwrap();
+    let one = &schedule.transactions[0];
+    assert!(one.is_left_open && one.ends_unit);
+}
+
+/// Entries of MariaDB: second, session, text; times are whole seconds.
+fn slow(entries: &[(u32, u32, &str)]) -> String {
+    let entry = |(second, session, text): &(u32, u32, &str)| {
+        format!(
+            "# Time: 261123  4:41:{second:02}\n# User@Host: u[u] @ localhost []\n# Thread_id: {session}  Schema: shop  QC_hit: No\n# Query_time: 0.000100  Lock_time: 0.000001  Rows_sent: 1  Rows_examined: 1\n# Rows_affected: 0  Bytes_sent: 1\nSET timestamp={};\n{text};\n",
+            1_795_408_860 + second
+        )
+    };
+    entries.iter().map(entry).collect()
+}
+
+#[test]
+fn statements_of_one_second_are_spread_over_it_in_the_order_of_the_file() {
+    let log = slow(&[
+        (10, 1, "select 1"),
+        (10, 2, "select 2"),
+        (10, 1, "select 3"),
+        (10, 2, "select 4"),
+        (11, 1, "select 5"),
+    ]);
+    let schedule = made("slow.log", &log, false).unwrap();
+    let dues: Vec<u64> = schedule.statements.iter().map(|one| one.due_us).collect();
+    assert_eq!(dues, [0, 500_000, 1_000_000, 250_000, 750_000]);
+    assert!(schedule.facts.is_coarse);
+    // Each stood in the file before the next one: none overlap.
+    assert_eq!(schedule.ranks.ended_before, [0, 2, 4, 1, 3]);
+}
+
+#[test]
+fn a_log_that_seems_to_leave_statements_out_is_refused() {
+    let writes: Vec<(u32, u32, &str)> = (0..120).map(|_| (10, 1, "update t set a = 1")).collect();
+    let refused = made("slow.log", &slow(&writes), false).unwrap_err();
+    assert!(refused.1.contains("no statement that reads"), "{}", refused.1);
+    assert!(made("slow.log", &slow(&writes), true).is_ok());
+}
+
+#[test]
+fn a_log_of_several_databases_changes_them_as_its_sessions_did() {
+    let log = slow(&[(10, 1, "select 1"), (10, 1, "select 2")]).replacen("Schema: shop", "Schema: crm", 1);
+    let schedule = made("slow.log", &log, false).unwrap();
+    assert_eq!(schedule.databases, ["crm", "shop"]);
+    let ways: Vec<(How, bool)> = schedule.statements.iter().map(|one| (one.how, one.is_counted)).collect();
+    assert_eq!(ways, [(How::Use(0), false), (How::Text, true), (How::Use(1), false), (How::Text, true)]);
+}

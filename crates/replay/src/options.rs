@@ -1,0 +1,206 @@
+//! The keys of `[workload] name = "replay"`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use capture::{Format, Options as Reading, Prefix, offset_secs};
+use load::{DataPlace, ITEMS, OptionError, OptionSpec, OptionValue, Options, OwnData, OwnDataForm, TABLE};
+
+use crate::order::Order;
+
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec::new(
+        "log",
+        ITEMS,
+        "logs of one server in any order, compressed or not, or a capture of them; on a command line with commas between",
+    )
+    .paths(&["log"])
+    .opened(),
+    OptionSpec::new("format", "auto", "mysql-slow, mysql-general, pg-csv, pg-json or pg-stderr; auto: seen in each file"),
+    OptionSpec::new("line_prefix", "\"\"", "log_line_prefix of a stderr log of PostgreSQL; empty: one of the usual ones"),
+    OptionSpec::new("log_timezone", "UTC", "the zone of stamps without one, such as +02:00 or CET"),
+    OptionSpec::new("sql_mode", "\"\"", "sql_mode of the log's server; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter"),
+    OptionSpec::new("max_bad", "1%", "share of entries of the log that may be unreadable"),
+    OptionSpec::new("partial_log", "false", "take a log that seems to leave out statements"),
+    OptionSpec::new("merge_numbered_names", "false", "count names that differ in their numbers as one digest"),
+    OptionSpec::new(
+        "data",
+        TABLE,
+        "what the tables were when the log began: { dump = \"shop.sql.zst\" }, or { directory = \"/backup/prepared\" }, with recover = true where it was not shut down cleanly",
+    )
+    .paths(&["dump", "directory", "mysql", "mariadb", "postgres"])
+    .for_servers(),
+    OptionSpec::new(
+        "pacing",
+        "original",
+        "original: statements are due as in the log; speed: in less or more time, by `speed`; fast: each when the one before is answered",
+    ),
+    OptionSpec::new("speed", "1.0", "with pacing = \"speed\": times are divided by it"),
+    OptionSpec::new(
+        "order",
+        "transaction",
+        "transaction: one begins when all that had ended in the log before it began have ended; session: each session by itself; serial: one after the other",
+    ),
+    OptionSpec::new("answers", "off", "whether answers are compared; only off is built"),
+    OptionSpec::new("warmup", "auto", "the first part of the log, replayed and not counted, such as 30s; auto: 10 % of it, 2s to 60s"),
+    OptionSpec::new(
+        "on_error",
+        "skip-transaction",
+        "an error that ends a transaction, such as a deadlock: skip-transaction: the rest of it is not sent; continue: it is",
+    ),
+    OptionSpec::new("stall_limit", "10s", "with no answer for so long, a transaction that waits for its order is let go"),
+    OptionSpec::new("writes", "false", "replay a log that changes data on a running server"),
+];
+
+/// When statements are due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pacing {
+    /// As in the log, with times divided by this.
+    Due(f64),
+    /// When the one before is answered.
+    Fast,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    SkipTransaction,
+    Continue,
+}
+
+/// How a schedule is gone through.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    pub pacing: Pacing,
+    pub order: Order,
+    pub on_error: OnError,
+    pub stall_limit: Duration,
+    /// None: by the length of the log.
+    pub warmup: Option<Duration>,
+}
+
+/// The logs, and how they are read.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Each with what it is recognised by.
+    pub logs: Vec<(PathBuf, String)>,
+    pub reading: Reading,
+    pub partial_log: bool,
+}
+
+pub fn settings(options: &Options) -> Result<Settings, OptionError> {
+    let pacing = options.choice("pacing", &["original", "speed", "fast"])?;
+    let speed = options.real("speed", 0.001, 10_000.0)?;
+    if pacing != 1 && speed != 1.0 {
+        return Err(options.error("speed", "pacing = \"speed\" was expected beside it".to_owned()));
+    }
+    if options.choice("answers", &["off", "pass", "timed"])? != 0 {
+        let expected = "\"off\" was expected: comparing answers is not built yet".to_owned();
+        return Err(options.error("answers", expected));
+    }
+    let order = options.choice("order", &["transaction", "session", "serial", "conflict"])?;
+    let Some(order) = [Order::Transaction, Order::Session, Order::Serial].get(order) else {
+        let expected = "\"transaction\", \"session\" or \"serial\" was expected: order by conflict is not built yet";
+        return Err(options.error("order", expected.to_owned()));
+    };
+    Ok(Settings {
+        pacing: match pacing {
+            0 | 1 => Pacing::Due(speed),
+            _ => Pacing::Fast,
+        },
+        order: *order,
+        on_error: match options.choice("on_error", &["skip-transaction", "continue"])? {
+            0 => OnError::SkipTransaction,
+            _ => OnError::Continue,
+        },
+        stall_limit: options.duration("stall_limit")?,
+        warmup: match options.value("warmup") {
+            OptionValue::Text(text) if text == "auto" => None,
+            _ => Some(options.duration("warmup")?),
+        },
+    })
+}
+
+pub fn source(options: &Options) -> Result<Source, OptionError> {
+    let expected = || options.error("log", "log = [\"slow.log\"] was expected: paths of logs, or of a capture".into());
+    let logs = match options.value("log") {
+        OptionValue::Items(items) => items.clone(),
+        single => vec![single.clone()],
+    };
+    let log = |value: OptionValue| match value {
+        OptionValue::File { path, text } => Ok((PathBuf::from(path), text)),
+        _ => Err(expected()),
+    };
+    let logs = logs.into_iter().map(log).collect::<Result<Vec<_>, _>>()?;
+    if logs.is_empty() {
+        return Err(OptionError::new("log", "log = [\"slow.log\"] was expected: what is to be replayed"));
+    }
+    let format = match options.text("format")? {
+        "auto" => None,
+        name => Some(Format::of_name(name).ok_or_else(|| {
+            let names = Format::ALL.map(Format::name).join(", ");
+            options.error("format", format!("one of auto, {names} was expected"))
+        })?),
+    };
+    let prefix = match options.text("line_prefix")?.trim_matches('"') {
+        "" => None,
+        text => Some(Prefix::parse(text).map_err(|why| options.error("line_prefix", why.to_string()))?),
+    };
+    let offset_secs = offset_secs(options.text("log_timezone")?.as_bytes())
+        .ok_or_else(|| options.error("log_timezone", "an offset such as +02:00, or an abbreviation".to_owned()))?;
+    let bad = options.text("max_bad")?.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let bad = bad.filter(|percent| (0.0..=100.0).contains(percent));
+    let sql_mode = options.text("sql_mode")?.trim_matches('"').as_bytes().to_vec();
+    Ok(Source {
+        logs,
+        reading: Reading {
+            format,
+            reading: capture::Reading { sql_mode, prefix, offset_secs },
+            merge_numbered_names: options.flag("merge_numbered_names")?,
+            max_bad: Some(
+                bad.ok_or_else(|| options.error("max_bad", "\"5%\" was expected: 0% to 100%".to_owned()))? / 100.0,
+            ),
+        },
+        partial_log: options.flag("partial_log")?,
+    })
+}
+
+const DATA_EXPECTED: &str = "data = { dump = \"shop.sql.zst\" }, or { directory = \"/backup/prepared\" }, was expected";
+
+/// What fills the tables before each trial.
+pub fn own_data(options: &Options) -> Result<Option<OwnData>, OptionError> {
+    let wrong = |what: &str| Err(OptionError::new("data", what));
+    let OptionValue::Table(entries) = options.value("data") else { return wrong(DATA_EXPECTED) };
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    if entries.contains_key("position") {
+        return wrong("`position` is not built yet: give logs that begin where the data were taken");
+    }
+    let accept_unclean = match entries.get("recover") {
+        None => false,
+        Some(OptionValue::Flag(recover)) => *recover,
+        Some(_) => return wrong("recover = true or false was expected"),
+    };
+    if entries.keys().any(|key| !["dump", "directory", "recover"].contains(&key.as_str())) {
+        return wrong(DATA_EXPECTED);
+    }
+    let (form, value) = match (entries.get("dump"), entries.get("directory")) {
+        (Some(dump), None) if !accept_unclean => (OwnDataForm::Dump, dump),
+        (Some(_), None) => return wrong("`recover` belongs to a directory: a dump has nothing to recover"),
+        (None, Some(directory)) => (OwnDataForm::Directory { accept_unclean }, directory),
+        _ => return wrong(DATA_EXPECTED),
+    };
+    let place = |engine: Option<&String>, value: &OptionValue| match value {
+        OptionValue::File { path, text } => {
+            Ok((engine.cloned(), DataPlace { path: path.into(), identity: text.clone() }))
+        }
+        _ => Err(OptionError::new("data", DATA_EXPECTED)),
+    };
+    let places = match value {
+        OptionValue::Table(of_engines) => {
+            of_engines.iter().map(|(engine, value)| place(Some(engine), value)).collect::<Result<_, _>>()?
+        }
+        single => vec![place(None, single)?],
+    };
+    Ok(Some(OwnData { form, places }))
+}

@@ -1,0 +1,96 @@
+//! What the clients of one load share while they replay.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use load::Bells;
+
+use crate::order::Ended;
+use crate::schedule::Schedule;
+
+/// What a client is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// Between transactions, or done.
+    Rests = 0,
+    /// Inside of one, until its next statement is due.
+    Thinks = 1,
+    /// It waits for an answer.
+    Asks = 2,
+    /// It waits until a unit may begin.
+    Held = 3,
+}
+
+#[derive(Debug)]
+pub struct Run {
+    pub ended: Ended,
+    bells: Arc<Bells>,
+    clients: Box<[OfClient]>,
+    /// Units that were let go before their turn.
+    pub order_broken: AtomicU64,
+    /// Sessions whose connection was lost.
+    pub lost: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct OfClient {
+    doing: AtomicU8,
+    /// Its last answer.
+    answered_ns: AtomicU64,
+    /// When the unit that it is held at began in the log.
+    begin_us: AtomicU64,
+}
+
+impl Run {
+    pub fn new(schedule: &Schedule, bells: Arc<Bells>) -> Run {
+        Run {
+            ended: Ended::none_of(schedule.ranks.by_end.len()),
+            bells,
+            clients: schedule.seats.iter().map(|_| OfClient::default()).collect(),
+            order_broken: AtomicU64::new(0),
+            lost: AtomicU32::new(0),
+        }
+    }
+
+    /// A unit has ended, by its place in the order of ends.
+    pub fn end(&self, place: u32) {
+        if self.ended.end(place) {
+            self.bells.ring();
+        }
+    }
+
+    pub fn doing(&self, client: u32, doing: Doing) {
+        self.clients[client as usize].doing.store(doing as u8, Ordering::Relaxed);
+    }
+
+    pub fn answered(&self, client: u32, now_ns: u64) {
+        self.clients[client as usize].answered_ns.store(now_ns, Ordering::Relaxed);
+    }
+
+    /// A client is held at a unit that began then in the log.
+    pub fn hold(&self, client: u32, begin_us: u64) {
+        self.clients[client as usize].begin_us.store(begin_us, Ordering::Relaxed);
+        self.doing(client, Doing::Held);
+    }
+
+    /// Whether a client that has been held for so long goes on before its turn, because nothing has been answered for
+    /// as long, and nobody merely waits for a statement to be due: then there is a lock that no log shows. Of those
+    /// that are held it is the one whose unit began first.
+    pub fn is_let_go(&self, client: u32, now_ns: u64, limit_ns: u64) -> bool {
+        let own_us = self.clients[client as usize].begin_us.load(Ordering::Relaxed);
+        let is_stalled = |(other, one): (usize, &OfClient)| {
+            let doing = one.doing.load(Ordering::Relaxed);
+            let is_quiet = now_ns.saturating_sub(one.answered_ns.load(Ordering::Relaxed)) > limit_ns;
+            let is_later = doing != Doing::Held as u8
+                || (one.begin_us.load(Ordering::Relaxed), other) >= (own_us, client as usize);
+            is_quiet && is_later && doing != Doing::Thinks as u8
+        };
+        self.clients.iter().enumerate().all(is_stalled)
+    }
+
+    /// Notes that a client went on before its turn. The next one is let go when nothing is answered for as long again.
+    pub fn break_order(&self, client: u32, now_ns: u64) {
+        self.order_broken.fetch_add(1, Ordering::Relaxed);
+        self.answered(client, now_ns);
+    }
+}

@@ -1,0 +1,144 @@
+//! What is replayed, as it lies in memory while the clock runs: nothing of it changes, and nothing is read from a file.
+
+use std::ops::Range;
+
+use crate::digest::About;
+
+/// A text, or a value of a parameter, among the bytes of the schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text {
+    pub start: u64,
+    pub length: u32,
+}
+
+/// How a statement is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    Text,
+    /// By the prepared statement of this number in its session.
+    Prepared(u32),
+    /// Parsed for this execution alone.
+    Unnamed,
+    /// It makes another database the session's: that of this number, or the target's where the log has one only.
+    Use(u32),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Statement {
+    /// When its client sent it, in microseconds since the log began.
+    pub due_us: u64,
+    pub text: Text,
+    /// Its parameters among the values of the schedule.
+    pub values: (u32, u16),
+    pub digest: u32,
+    pub how: How,
+    /// Otherwise it is sent for what the session had from before the log began, and not counted.
+    pub is_counted: bool,
+    /// The error that it had in the log: a SQLSTATE, or a number with blanks behind it.
+    pub error: Option<[u8; 5]>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Transaction {
+    pub statements: Range<u32>,
+    /// It is the last one of its session, and the log does not show its end.
+    pub is_left_open: bool,
+    pub rolls_back: bool,
+    pub unit: u32,
+    pub begins_unit: bool,
+    pub ends_unit: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Session {
+    /// When it connected, in microseconds since the log began.
+    pub due_us: u64,
+    /// Its first database, where the log has several.
+    pub database: Option<u32>,
+    pub transactions: Range<u32>,
+    /// Texts of its prepared statements.
+    pub prepared: Range<u32>,
+}
+
+/// Which units wait for which, as places in the order of their ends.
+#[derive(Debug, Clone, Default)]
+pub struct Ranks {
+    /// The place of each unit when all are sorted by their ends in the log.
+    pub by_end: Vec<u32>,
+    /// How many units had ended in the log before each one began.
+    pub ended_before: Vec<u32>,
+}
+
+/// Counts of what is replayed, and of what is not.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    pub statements: u64,
+    pub span_us: u64,
+    pub is_coarse: bool,
+    /// What of the log is left out: a kind, how often, and why.
+    pub left_out: Vec<(String, u64, String)>,
+    /// A statement that may change data, literals taken out.
+    pub writes: Option<String>,
+    /// Longest time without the end of a transaction, and longest duration of a statement.
+    pub quiet_us: u64,
+    pub longest_us: u64,
+}
+
+/// What digests are called together that are not timed apart.
+const OTHERS: &str = "others";
+
+#[derive(Debug, Default)]
+pub struct Schedule {
+    pub is_mysql: bool,
+    /// Databases of the log by name.
+    pub databases: Vec<String>,
+    /// The sessions of each client, one after the other.
+    pub seats: Vec<Vec<u32>>,
+    pub sessions: Vec<Session>,
+    pub transactions: Vec<Transaction>,
+    pub statements: Vec<Statement>,
+    pub prepared: Vec<Text>,
+    /// Parameters of all statements; None is NULL.
+    pub values: Vec<Option<Text>>,
+    pub texts: Vec<u8>,
+    pub digests: Vec<About>,
+    /// Of each digest its place among those that are timed.
+    pub timed: Vec<u32>,
+    pub ranks: Ranks,
+    pub facts: Facts,
+}
+
+impl Schedule {
+    pub fn bytes(&self, text: Text) -> &[u8] {
+        &self.texts[text.start as usize..][..text.length as usize]
+    }
+
+    pub fn statements_of(&self, transaction: &Transaction) -> &[Statement] {
+        &self.statements[transaction.statements.start as usize..transaction.statements.end as usize]
+    }
+
+    /// When its first statement is due.
+    pub fn begin_us(&self, transaction: &Transaction) -> u64 {
+        self.statements_of(transaction).first().map_or(0, |statement| statement.due_us)
+    }
+
+    /// The place of a digest among those that are timed; the others share the last one.
+    pub fn timed_as(&self, digest: u32) -> usize {
+        self.timed.get(digest as usize).map_or(usize::MAX, |place| *place as usize)
+    }
+
+    /// Digests that are timed apart by their ids, and one name for all others where there are more.
+    pub fn timed_names(&self) -> Vec<String> {
+        let mut names = vec![String::new(); self.timed.iter().map(|place| *place as usize + 1).max().unwrap_or(0)];
+        for (about, place) in self.digests.iter().zip(&self.timed) {
+            let name = &mut names[*place as usize];
+            *name = if name.is_empty() { about.name.clone() } else { OTHERS.to_owned() };
+        }
+        names
+    }
+
+    /// Whether sessions go on in databases of these names; with one only they are in the target's.
+    pub fn has_several_databases(&self) -> bool {
+        self.databases.len() > 1
+    }
+}

@@ -1,0 +1,69 @@
+//! Logs become a schedule once in a program, however often the workload is made of the same options.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use capture::{Capture, Making};
+use load::OptionError;
+
+use crate::making;
+use crate::options::Source;
+use crate::schedule::Schedule;
+
+/// What the last schedules were made of. An experiment makes its workloads again and again, and few of them.
+static MADE: Mutex<Vec<(String, Arc<Schedule>)>> = Mutex::new(Vec::new());
+const KEPT: usize = 2;
+
+/// Memory for sorting a log.
+const SORT_BYTES: usize = 192 << 20;
+/// Where temporary files lie, in place of the system's folder.
+const WORK: &str = "DBDUEL_WORK";
+
+pub fn schedule(source: &Source) -> Result<Arc<Schedule>, OptionError> {
+    let key = format!("{source:?}");
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, schedule)) = made.iter().find(|(known, _)| *known == key) {
+        return Ok(Arc::clone(schedule));
+    }
+    let schedule = Arc::new(read(source)?);
+    if made.len() == KEPT {
+        made.remove(0);
+    }
+    made.push((key, Arc::clone(&schedule)));
+    Ok(schedule)
+}
+
+fn read(source: &Source) -> Result<Schedule, OptionError> {
+    let paths: Vec<PathBuf> = source.logs.iter().map(|(path, _)| path.clone()).collect();
+    let of_log = |why: String| OptionError::new("log", why);
+    let make = |capture: &mut Capture| {
+        making::schedule(capture, source.partial_log).map_err(|(key, why)| OptionError::new(key, why))
+    };
+    if let [path] = paths.as_slice()
+        && is_capture(path)
+    {
+        return make(&mut Capture::open(path).map_err(|why| of_log(why.to_string()))?);
+    }
+    if let Some(path) = paths.iter().find(|path| is_capture(path)) {
+        return Err(of_log(format!("logs, or one capture alone, were expected: {} is a capture", path.display())));
+    }
+    let folder = std::env::var_os(WORK).map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = tempfile::Builder::new().prefix("dbduel-replay-").tempdir_in(&folder);
+    let folder = folder.map_err(|cause| of_log(format!("a folder for temporary files was expected: {cause}")))?;
+    let making = Making {
+        options: source.reading.clone(),
+        memory: SORT_BYTES,
+        work: folder.path().to_owned(),
+        parameter_length_max: None,
+    };
+    let out = folder.path().join("log.dbcap");
+    capture::capture(&paths, &out, &making).map_err(|why| of_log(why.to_string()))?;
+    make(&mut Capture::open(&out).map_err(|why| of_log(why.to_string()))?)
+}
+
+fn is_capture(path: &Path) -> bool {
+    let mut head = [0; 5];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && &head == b"DBCAP"
+}

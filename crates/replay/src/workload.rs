@@ -1,0 +1,228 @@
+//! The workload that `dbduel list` shows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+use load::{
+    Bells, ClientFuture, DerivedMetrics, Metric, OptionError, Options, OwnData, Replays, Slot, Table, Tally, Workload,
+    WorkloadKind, WorkloadSpec,
+};
+
+use crate::client::{COUNTS, Client, ORDER_WAIT_US};
+use crate::options::{OPTIONS, Pacing, Settings, own_data, settings, source};
+use crate::run::Run;
+use crate::schedule::Schedule;
+use crate::source::schedule;
+
+pub const REPLAY: WorkloadKind = WorkloadKind {
+    name: "replay",
+    description: "statements of a server's log, in the order and at the times of production",
+    example: "name = \"replay\"\nlog = [\"slow.log\"]\ndata = { dump = \"shop.sql.zst\" }",
+    options: OPTIONS,
+    build: |options| Ok(Box::new(Replay::of(options)?)),
+};
+
+/// Without `warmup` so much of the log warms up.
+const WARM_UP_SHARE: f64 = 0.1;
+const WARM_UP: std::ops::RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
+/// A server that is this much slower than the one of the log is still at work.
+const SLOWER_MAX: u32 = 10;
+const QUIET: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone)]
+struct Replay {
+    schedule: Arc<Schedule>,
+    settings: Settings,
+    own_data: Option<OwnData>,
+    identity: String,
+    /// Of one load; none before.
+    run: Option<Arc<Run>>,
+}
+
+impl Replay {
+    fn of(options: &Options) -> Result<Replay, OptionError> {
+        let settings = settings(options)?;
+        let source = source(options)?;
+        let own_data = own_data(options)?;
+        let schedule = schedule(&source)?;
+        let replay = Replay {
+            schedule,
+            settings,
+            identity: source.logs.iter().map(|(_, identity)| identity.as_str()).collect::<Vec<_>>().join(", "),
+            own_data,
+            run: None,
+        };
+        let span = Duration::from_micros(replay.schedule.facts.span_us);
+        if replay.settings.warmup.is_some_and(|warmup| warmup >= span) {
+            let expected = format!("less than the length of the log was expected, {:.1} s", span.as_secs_f64());
+            return Err(options.error("warmup", expected));
+        }
+        Ok(replay)
+    }
+
+    /// The part of the log that warms up; of a short one no more than half.
+    fn warm_until(&self) -> Duration {
+        let span = Duration::from_micros(self.schedule.facts.span_us);
+        let usual = || span.mul_f64(WARM_UP_SHARE).clamp(*WARM_UP.start(), *WARM_UP.end()).min(span / 2);
+        self.settings.warmup.unwrap_or_else(usual)
+    }
+
+    /// A time of the log as it is replayed.
+    fn paced(&self, time: Duration) -> Duration {
+        match self.settings.pacing {
+            Pacing::Due(speed) => time.div_f64(speed),
+            Pacing::Fast => time,
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let Schedule { facts, seats, sessions, transactions, .. } = self.schedule.as_ref();
+        let mut notes = vec![format!(
+            "{} in {} of {}, at most {} at once, in {:.1} s",
+            counted(facts.statements as usize, "statement"),
+            counted(transactions.len(), "transaction"),
+            counted(sessions.len(), "session"),
+            seats.len(),
+            facts.span_us as f64 / 1e6,
+        )];
+        let left_out = |(kind, count, why): &(String, u64, String)| format!("not replayed: {count} {kind} ({why})");
+        notes.extend(facts.left_out.iter().map(left_out));
+        if facts.is_coarse && self.settings.pacing != Pacing::Fast {
+            notes.push(
+                "coarse log times: stamps are whole seconds, so statements of one second are spread over it; response times below 1 s mean nothing, service times do"
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+/// `1 session`, `2 sessions`
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+impl Workload for Replay {
+    fn spec(&self) -> WorkloadSpec {
+        let writes = self.schedule.facts.writes.is_some();
+        let primary = match self.settings.pacing {
+            Pacing::Due(_) => {
+                Metric { name: "response_seconds", unit: "s", title: "response times of all statements together" }
+            }
+            Pacing::Fast => Metric { name: "seconds", unit: "s", title: "time of the measured part" },
+        };
+        WorkloadSpec {
+            writes,
+            keeps_its_size: !writes,
+            clients: Some(self.schedule.seats.len() as u32),
+            needs_answers: true,
+            rests: true,
+            primary,
+            counts: COUNTS,
+            own_data: self.own_data.clone(),
+            notes: self.notes(),
+            ..WorkloadSpec::reading(self.identity.clone())
+        }
+    }
+
+    fn tables(&self, _: Dialect) -> Vec<Table> {
+        Vec::new()
+    }
+
+    fn data_bytes(&self, _: Dialect) -> u64 {
+        let places = self.own_data.iter().flat_map(|own| own.places.iter().map(|(_, place)| own.form.grows_to(place)));
+        places.max().unwrap_or(0)
+    }
+
+    fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
+        let run = self.run.clone().ok_or_else(|| Error::Client("a replay needs a load".to_owned()))?;
+        let database = if self.schedule.is_mysql { connection.ask("SELECT DATABASE()")? } else { Vec::new() };
+        let database = database.into_iter().flatten().flatten().next().unwrap_or_default();
+        let client = Client {
+            schedule: Arc::clone(&self.schedule),
+            run,
+            settings: self.settings,
+            warm_until_us: self.warm_until().as_micros() as u64,
+            slot,
+            connection,
+            use_target: format!("USE `{}`", database.replace('`', "``")).into_bytes(),
+            prepared: Vec::new(),
+        };
+        Ok(Box::pin(client.play()))
+    }
+
+    fn timed_statements(&self, _: Dialect) -> Vec<String> {
+        self.schedule.timed_names()
+    }
+
+    fn check(&self, _: &mut Admin, _: Option<&Tally>) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
+        let of_log = if self.schedule.is_mysql { Dialect::MySql } else { Dialect::Postgres };
+        if dialect == of_log {
+            return Ok(());
+        }
+        let server = if self.schedule.is_mysql { "MySQL or MariaDB" } else { "PostgreSQL" };
+        Err(format!("the log is of {server}: replaying it on another kind of server is not built yet"))
+    }
+
+    fn replays(&self) -> Option<&dyn Replays> {
+        Some(self)
+    }
+
+    fn derived_metrics(&self) -> Option<&dyn DerivedMetrics> {
+        Some(self)
+    }
+}
+
+impl Replays for Replay {
+    fn for_load(&self, bells: Arc<Bells>) -> Arc<dyn Workload> {
+        Arc::new(Replay { run: Some(Arc::new(Run::new(&self.schedule, bells))), ..self.clone() })
+    }
+
+    fn pacing(&self) -> String {
+        let pacing = match self.settings.pacing {
+            Pacing::Due(1.0) => "original pace".to_owned(),
+            Pacing::Due(speed) => format!("speed {speed}"),
+            Pacing::Fast => "as fast as answered".to_owned(),
+        };
+        format!("{pacing}, order {}", self.settings.order.name())
+    }
+
+    fn writes(&self) -> Option<String> {
+        self.schedule.facts.writes.clone()
+    }
+
+    fn expected_duration(&self) -> Duration {
+        self.paced(Duration::from_micros(self.schedule.facts.span_us))
+    }
+
+    fn silence_max(&self) -> Duration {
+        let facts = &self.schedule.facts;
+        let longest = Duration::from_micros(facts.longest_us) * SLOWER_MAX;
+        QUIET + self.paced(Duration::from_micros(facts.quiet_us)) + longest
+    }
+}
+
+impl DerivedMetrics for Replay {
+    fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
+        let count = |name: &str| {
+            let place = COUNTS.iter().position(|known| *known == name);
+            place.and_then(|place| tally.counts.get(place)).copied().unwrap_or(0) as f64
+        };
+        let response = ("response_seconds", tally.response.sum_ms() / 1e3);
+        let seconds = ("seconds", tally.interval_ns as f64 / 1e9);
+        let primary = match self.settings.pacing {
+            Pacing::Due(_) => [response, seconds],
+            Pacing::Fast => [seconds, response],
+        };
+        primary.into_iter().chain([("order_wait_s", count(ORDER_WAIT_US) / 1e6)]).collect()
+    }
+}
