@@ -65,7 +65,7 @@ const SHARED_KEYS: &[&str] = &["isolation", "data_seed", CLIENTS];
 pub(crate) fn search_text(source: &str, experiment: &Experiment, rivals: &[Rival], shape: SearchShape) -> String {
     let mut file = table(source);
     let first = workloads(&file).swap_remove(0);
-    let one_pass = experiment.workloads[0].one_pass;
+    let ends_itself = experiment.workloads[0].ends_itself();
     file.insert("name".into(), format!("{} search", experiment.name).into());
     set_contenders(&mut file, experiment, rivals);
     set_sweep(&mut file, shape.point.iter().map(|(name, value)| (name.clone(), vec![*value])));
@@ -76,7 +76,7 @@ pub(crate) fn search_text(source: &str, experiment: &Experiment, rivals: &[Rival
     method.insert("stop".into(), "never".into());
     method.insert("blocks".into(), i64::from(shape.blocks).into());
     method.insert("seed".into(), (shape.seed as i64).into());
-    if !one_pass {
+    if !ends_itself {
         method.insert("duration".into(), time_text(experiment.method.duration).into());
         method.insert("warmup".into(), time_text(experiment.method.warmup).into());
     }
@@ -105,7 +105,7 @@ pub(crate) fn duel_text(
     };
     let held_out = list.iter().skip(1).map(label).collect();
     file.insert("workload".into(), Value::Array(list.into_iter().map(Value::Table).collect()));
-    if experiment.points().len() < 2 && !experiment.workloads.iter().any(|choice| choice.one_pass) {
+    if experiment.points().len() < 2 && !experiment.workloads.iter().any(|choice| choice.ends_itself()) {
         set_sweep(&mut file, two_points(experiment, searched_at));
     }
     (text(&file), held_out)
@@ -124,7 +124,7 @@ pub(crate) fn crashes_text(source: &str, experiment: &Experiment, rival: &Rival,
     let recovery = file.get(RECOVERY)?.clone();
     let (first, choice) = (workloads(&file).swap_remove(0), &experiment.workloads[0]);
     let is_embedded = experiment.contenders[0].kind.dialect().is_embedded();
-    let needs_the_ledger = (is_embedded || choice.one_pass) && choice.kind.name != LEDGER;
+    let needs_the_ledger = (is_embedded || choice.ends_itself()) && choice.kind.name != LEDGER;
     file.insert("name".into(), format!("{} crashes", experiment.name).into());
     set_contenders(&mut file, experiment, std::slice::from_ref(rival));
     file.insert(RECOVERY.into(), recovery);

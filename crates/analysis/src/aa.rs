@@ -86,7 +86,7 @@ fn record(
         high: comparison.high?,
         sd: comparison.sd?,
         block_s: spread.block_s?,
-        trial_s: (!workload.one_pass).then_some(plan.method.duration_s),
+        trial_s: (!workload.ends_itself()).then_some(plan.method.duration_s),
         best_trial_s: spread.best_duration_s,
         order_effect: spread.order_effect.map(|OrderEffect { mean, low, high }| [mean, low, high]),
         flagged_share: spread.flagged_share?,

@@ -125,7 +125,7 @@ pub fn is_bound(doublings: &[Doubled], workload: &str, contender: &str, point: O
 /// Workloads that a doubling is due for: those that are measured for a time, as fast as they go.
 pub fn due(plan: &PlanRecord) -> impl Iterator<Item = &WorkloadRecord> {
     let wanted = plan.method.takes(step::DOUBLING);
-    plan.workloads.iter().filter(move |workload| wanted && !workload.one_pass && !workload.is_open_loop())
+    plan.workloads.iter().filter(move |workload| wanted && !workload.ends_itself() && !workload.is_open_loop())
 }
 
 /// Doublings that were begun and have not all their blocks.

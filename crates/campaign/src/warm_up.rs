@@ -70,7 +70,7 @@ pub fn lengthened(
         return Vec::new();
     }
     let doubled = |workload: &str| of_workload(decisions, workload).any(|one| one.because == DecisionRecord::UNSTEADY);
-    let timed = plan.workloads.iter().filter(|workload| !workload.one_pass);
+    let timed = plan.workloads.iter().filter(|workload| !workload.ends_itself());
     let labels = timed.map(|workload| workload.label.as_str()).filter(|label| !doubled(label));
     labels.filter_map(|label| lengthened_of(plan, decisions, trials, label, finished)).collect()
 }

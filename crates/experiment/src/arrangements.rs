@@ -73,7 +73,7 @@ fn against_duet(experiment: &Experiment) -> Vec<Reason> {
             "take `duet` out, or `events`",
         );
     }
-    if let Some(pass) = experiment.workloads.iter().find(|workload| workload.one_pass) {
+    if let Some(pass) = experiment.workloads.iter().find(|workload| workload.ends_itself()) {
         refuse(
             format!("a trial of `{}` is one pass, and the slower one would end alone", pass.label),
             "take `duet` out, or the workload",
@@ -128,6 +128,10 @@ pub fn refuse_beside_workers<'a>(reader: &mut Reader<'a>, top: &Section<'a>, exp
     }
     if let Some(pass) = experiment.workloads.iter().find(|workload| workload.one_pass) {
         let what = format!("[cluster] cannot be: a trial of `{}` is one pass of one client", pass.label);
+        refuse(None, what, "take [cluster] or the workload out");
+    }
+    if let Some(log) = experiment.workloads.iter().find(|workload| workload.replays) {
+        let what = format!("[cluster] cannot be: the sessions of `{}` wait for one another", log.label);
         refuse(None, what, "take [cluster] or the workload out");
     }
     if let Some(counted) = experiment.workloads.iter().find(|workload| workload.events.is_some()) {

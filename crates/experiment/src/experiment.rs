@@ -118,6 +118,8 @@ pub struct WorkloadChoice {
     pub in_force: BTreeMap<String, load::OptionValue>,
     /// A trial is one pass, however long it takes.
     pub one_pass: bool,
+    /// A trial is one pass over a log, with the log's clients.
+    pub replays: bool,
     /// The level of its transactions; none is each server's own.
     pub isolation: Option<Isolation>,
     /// Arrivals a second where the sweep does not vary them; without, each client starts anew when it has its answer.
@@ -147,6 +149,11 @@ pub struct LedgerBeside {
 }
 
 impl WorkloadChoice {
+    /// Its trials take the time they take.
+    pub fn ends_itself(&self) -> bool {
+        self.one_pass || self.replays
+    }
+
     /// How many clients run at a point.
     pub fn clients_at(&self, point: &Point) -> u32 {
         if let Some(clients) = point.get(CLIENTS) {

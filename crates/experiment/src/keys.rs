@@ -257,6 +257,7 @@ pub const SWEEP_KEYS: &[Key] = &[
     ),
     key(RATE, "list or range", "none", "arrivals per second of an open loop"),
     key("warehouses", "list or range", "none", "data size of the TPC-C-derived workload"),
+    key("speed", "list or range", "none", "with pacing = \"speed\", what the times of a replayed log are divided by"),
 ];
 
 pub const CLIENTS_KEYS: &[Key] = &[

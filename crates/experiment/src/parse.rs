@@ -167,7 +167,7 @@ fn read_experiment<'a>(
     let mut workloads = read_workloads(reader, top, known, &contenders, &defaults.workload);
     let sweep = read_sweep(reader, top, known, &contenders, &mut workloads);
     let remarks = sweep.iter().flat_map(|sweep| without_use(top, &sweep.variable)).collect();
-    if !workloads.is_empty() && workloads.iter().all(|workload| workload.one_pass) {
+    if !workloads.is_empty() && workloads.iter().all(|workload| workload.ends_itself()) {
         refuse_times(reader, top);
     }
     let (transport, client_cores) = read_clients(reader, top, &defaults);

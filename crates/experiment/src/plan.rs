@@ -169,6 +169,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         name: workload.kind.name.to_owned(),
         options: fixed.map(|(key, value)| (key.clone(), option_json(value))).collect(),
         one_pass: workload.one_pass,
+        replays: workload.replays,
         isolation: workload.isolation.map(|level| level.as_str().to_owned()),
         rate: workload.rate,
         events: workload.events,
@@ -244,7 +245,7 @@ fn option_json(value: &OptionValue) -> serde_json::Value {
 
 fn method_record(experiment: &Experiment, thresholds: &[(&str, f64)]) -> MethodRecord {
     let method = &experiment.method;
-    let all_passes = experiment.workloads.iter().all(|workload| workload.one_pass);
+    let all_passes = experiment.workloads.iter().all(|workload| workload.ends_itself());
     MethodRecord {
         preset: method.preset.clone(),
         rule: method.rule,

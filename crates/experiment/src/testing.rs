@@ -149,6 +149,7 @@ fn workload(label: &str) -> WorkloadChoice {
         options: BTreeMap::new(),
         in_force: BTreeMap::from([("rows".to_owned(), OptionValue::Number(100_000))]),
         one_pass: false,
+        replays: false,
         isolation: None,
         rate: None,
         events: None,

@@ -21,6 +21,8 @@ const ARRIVALS: &str = "arrivals";
 const DATA_SEED: &str = "data_seed";
 /// Documented keys that this version honours only where a workload has an option of that name.
 const KEYS_LATER: &[&str] = &["latency_limit", "max_tries", "expect_failures"];
+/// What times of a log are divided by.
+const SPEED: &str = "speed";
 /// In place of a list of clients, beside cores.
 const PER_CORE: &str = "per-core";
 /// As many clients as there are cores, alone or among numbers.
@@ -120,6 +122,7 @@ fn read_short_form(
         options: BTreeMap::new(),
         in_force: in_force(kind.options, &BTreeMap::new()),
         one_pass: needs.one_pass,
+        replays: needs.replays,
         keeps_its_size: needs.keeps_its_size,
         isolation: None,
         rate: None,
@@ -162,12 +165,9 @@ fn read_workload<'a>(
     }
     refuse_a_crowd(reader, &section.span, needs.clients);
     if needs.replays {
-        let what = format!("workload `{name}` in an experiment is not built yet");
-        reader.reject(&section.span, what, "`dbduel bench replay` replays a log on a running server");
+        expect_data_of_the_log(reader, section, &name, &needs, contenders);
     }
-    if needs.one_pass {
-        refuse_clients(reader, section, &name);
-    }
+    refuse_clients(reader, section, &name, &needs);
     let rate = reader.whole(section, RATE, 1..=MOST_RATE);
     refuse_rests(reader, section, RATE, &needs, rate.is_some());
     Some(WorkloadChoice {
@@ -175,6 +175,7 @@ fn read_workload<'a>(
         in_force: in_force(specs, &options),
         options,
         one_pass: needs.one_pass,
+        replays: needs.replays,
         keeps_its_size: needs.keeps_its_size,
         isolation: read_isolation(reader, section, contenders),
         rate,
@@ -216,6 +217,7 @@ fn refuse_arrivals_of_none(reader: &mut Reader, section: &Section, is_open: bool
 /// Users who rest between transactions make a rate of their own; a pass has none.
 fn refuse_rests(reader: &mut Reader, section: &Section, key: &str, needs: &Needs, is_given: bool) {
     let why = match (needs.one_pass, needs.rests) {
+        _ if needs.replays => "its statements are due as in the log: `pacing` and `speed` change that",
         (true, _) => "its operations run one after the other, however long each takes",
         (false, true) => {
             "its clients rest between transactions, which makes their rate: take `rate` out, or the pacing"
@@ -251,7 +253,7 @@ fn read_clients<'a>(reader: &mut Reader<'a>, section: &Section<'a>, specs: &[Opt
 /// The key `events`, or what sysbench 0.4 called it; a pass ends by itself.
 fn read_events<'a>(reader: &mut Reader<'a>, section: &Section<'a>, needs: &Needs) -> Option<u64> {
     let key = one_of(reader, section, EVENTS.into_iter())?;
-    if needs.one_pass {
+    if needs.one_pass || needs.replays {
         refuse_rests(reader, section, key, needs, true);
     }
     reader.whole(section, key, 1..=MOST_EVENTS)
@@ -292,10 +294,29 @@ fn refuse_a_crowd(reader: &mut Reader, span: &std::ops::Range<usize>, clients: O
 }
 
 /// A pass has the clients that it is written for.
-fn refuse_clients(reader: &mut Reader, section: &Section, name: &str) {
+fn refuse_clients(reader: &mut Reader, section: &Section, name: &str, needs: &Needs) {
+    let why = match (needs.one_pass, needs.replays) {
+        (true, _) => "take it out: its operations run one after the other, by one client",
+        (_, true) => "take it out: it has as many clients as the log had sessions at once",
+        _ => return,
+    };
     if let Some(value) = section.value(CLIENTS) {
         let what = format!("workload `{name}` has no use for `{CLIENTS}`");
-        reader.reject(&value.span(), what, "take it out: its operations run one after the other, by one client");
+        reader.reject(&value.span(), what, why);
+    }
+}
+
+/// A log runs on the data that it began with, put back before each trial.
+fn expect_data_of_the_log(reader: &mut Reader, section: &Section, name: &str, needs: &Needs, contenders: &[Contender]) {
+    for target in contenders.iter().filter(|one| matches!(one.origin, Origin::Target(_))) {
+        let what =
+            format!("workload `{name}` on a target, contender `{}`, is not built yet in an experiment", target.name);
+        reader.reject(&section.span, what, "`dbduel bench replay` replays a log on a running server, without verdicts");
+    }
+    if needs.own_data.is_none() {
+        let what = format!("workload `{name}` has no `data`, and nothing makes its tables");
+        let note = "add data = { dump = \"shop.sql.zst\" }, or data = { directory = \"/backup/prepared\" }: what the tables were when the log began";
+        reader.reject(&section.span, what, note);
     }
 }
 
@@ -316,7 +337,7 @@ fn refuse_engines(
 
 /// Data of the user's fill servers that dbduel starts, each those of its own engine.
 fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, contenders: &[Contender]) {
-    let key = own.form.key();
+    let key = own.key;
     let span = section.value(key).map_or(section.span.clone(), Value::span);
     let engines: BTreeSet<&str> = contenders.iter().map(|one| one.kind.kind()).collect();
     if engines.len() > 1 && own.places.iter().any(|(engine, _)| engine.is_none()) {
@@ -626,7 +647,7 @@ fn fit_sweep(
 ) -> Option<()> {
     let span = section.value(variable).map_or(section.span.clone(), Value::span);
     let label = workload.label.clone();
-    if workload.one_pass {
+    if workload.one_pass || (workload.replays && ![SPEED, CORES].contains(&variable)) {
         let what = format!("[sweep] varies `{variable}`, and a trial of workload `{label}` is one pass");
         reader.reject(&span, what, "take the [sweep] out, or give that workload an experiment of its own");
         return None;

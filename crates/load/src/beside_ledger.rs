@@ -27,7 +27,7 @@ impl BesideLedger {
         work: Box<dyn Workload>,
     ) -> Result<BesideLedger, &'static str> {
         let why = match work.as_ref() {
-            pass if pass.is_one_pass() => Some("it runs once through, and a crash comes after a time"),
+            pass if pass.ends_itself() => Some("it runs once through, and a crash comes after a time"),
             program if program.commands().is_some() => {
                 Some("its script makes its tables, and dbduel adds none to them")
             }

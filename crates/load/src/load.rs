@@ -295,6 +295,9 @@ pub const SILENCE_MAX: Duration = Duration::from_secs(60);
 const RESTING_SILENCE_MAX: Duration = Duration::from_secs(300);
 /// A workload that is one pass has operations of hours, and ends no transaction between them.
 const PASS_SILENCE_MAX: Duration = Duration::from_secs(6 * 3600);
+/// The series of seconds of a log's replay has room for so many times its length, and for this.
+const SERIES_TIMES: u32 = 4;
+const SERIES_MIN: Duration = Duration::from_secs(120);
 const TICK: Duration = Duration::from_millis(100);
 /// Without new transactions a conflict is over in milliseconds; what is still refused then would be for good.
 const RETRIES_BEHIND_THE_END: Duration = Duration::from_secs(1);
@@ -318,6 +321,9 @@ impl<'a> Load<'a> {
             users if users.spec().rests => RESTING_SILENCE_MAX,
             _ => Duration::ZERO,
         });
+        if let Some(log) = workload.replays() {
+            options.interval_max = options.interval_max.max(SERIES_MIN + log.expected_duration() * SERIES_TIMES);
+        }
         let timeline = Arc::new(Timeline::default());
         timeline.allow_retries(options.drain_max.min(RETRIES_BEHIND_THE_END));
         let background = workload.defers_work().map(|work| work.background(options.own_count()));

@@ -191,6 +191,8 @@ impl WorkloadSpec {
 /// Data of the user's, each for servers of one engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnData {
+    /// The key of an experiment file that names them.
+    pub key: &'static str,
     pub form: OwnDataForm,
     /// By the name of the engine; a single one without a name is for whichever engine there is.
     pub places: Vec<(Option<String>, DataPlace)>,
@@ -406,7 +408,9 @@ pub trait Replays {
     fn pacing(&self) -> String;
     /// A statement that may change data, literals taken out; None where all statements read.
     fn writes(&self) -> Option<String>;
-    /// About how long it takes, the part that warms up included.
+    /// About how long the part takes that warms up, where there is one.
+    fn warm_up(&self) -> Duration;
+    /// About how long it takes, that part included.
     fn expected_duration(&self) -> Duration;
     /// How long no transaction need end while all goes well.
     fn silence_max(&self) -> Duration;

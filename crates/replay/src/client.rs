@@ -53,8 +53,8 @@ pub struct Client {
     pub warm_until_us: u64,
     pub slot: Slot,
     pub connection: AnyConnection,
-    /// What makes the target's database the session's.
-    pub use_target: Vec<u8>,
+    /// What makes a database the session's, by its number; of a log with one only, the target's.
+    pub uses: Vec<Vec<u8>>,
     /// Of its present session, by their numbers in it.
     pub prepared: Vec<Prepared>,
 }
@@ -353,11 +353,7 @@ impl Client {
             How::Text => self.connection.query_bytes(text).await,
             How::Unnamed => self.connection.execute_unnamed(text, values).await,
             How::Prepared(number) => self.connection.execute(self.prepared[number as usize], values).await,
-            How::Use(_) if !schedule.has_several_databases() => self.connection.query_bytes(&self.use_target).await,
-            How::Use(number) => {
-                let name = schedule.databases[number as usize].replace('`', "``");
-                self.connection.query_bytes(format!("USE `{name}`").as_bytes()).await
-            }
+            How::Use(number) => self.connection.query_bytes(&self.uses[number as usize]).await,
         }
     }
 

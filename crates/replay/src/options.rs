@@ -202,5 +202,5 @@ pub fn own_data(options: &Options) -> Result<Option<OwnData>, OptionError> {
         }
         single => vec![place(None, single)?],
     };
-    Ok(Some(OwnData { form, places }))
+    Ok(Some(OwnData { key: "data", form, places }))
 }

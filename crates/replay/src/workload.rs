@@ -35,7 +35,8 @@ struct Replay {
     schedule: Arc<Schedule>,
     settings: Settings,
     own_data: Option<OwnData>,
-    identity: String,
+    /// What its data are recognised by: the log is no part of them.
+    data_key: String,
     /// Of one load; none before.
     run: Option<Arc<Run>>,
 }
@@ -46,13 +47,7 @@ impl Replay {
         let source = source(options)?;
         let own_data = own_data(options)?;
         let schedule = schedule(&source)?;
-        let replay = Replay {
-            schedule,
-            settings,
-            identity: source.logs.iter().map(|(_, identity)| identity.as_str()).collect::<Vec<_>>().join(", "),
-            own_data,
-            run: None,
-        };
+        let replay = Replay { schedule, settings, data_key: data_key(own_data.as_ref()), own_data, run: None };
         let span = Duration::from_micros(replay.schedule.facts.span_us);
         if replay.settings.warmup.is_some_and(|warmup| warmup >= span) {
             let expected = format!("less than the length of the log was expected, {:.1} s", span.as_secs_f64());
@@ -76,6 +71,15 @@ impl Replay {
         }
     }
 
+    /// A `USE` of each database of the log; where it has one only, of the one that the target is in.
+    fn uses(&self, connection: &mut AnyConnection) -> Result<Vec<Vec<u8>>, Error> {
+        let mut names = self.schedule.databases.clone();
+        if let [only] = names.as_mut_slice() {
+            *only = connection.ask("SELECT DATABASE()")?.into_iter().flatten().flatten().next().unwrap_or_default();
+        }
+        Ok(names.iter().map(|name| format!("USE `{}`", name.replace('`', "``")).into_bytes()).collect())
+    }
+
     fn notes(&self) -> Vec<String> {
         let Schedule { facts, seats, sessions, transactions, .. } = self.schedule.as_ref();
         let mut notes = vec![format!(
@@ -96,6 +100,13 @@ impl Replay {
         }
         notes
     }
+}
+
+fn data_key(own_data: Option<&OwnData>) -> String {
+    own_data.map_or_else(String::new, |own| {
+        let places = own.places.iter().map(|(engine, place)| (engine.as_deref(), place.identity.as_str()));
+        format!("{:?} {:?}", own.form, places.collect::<Vec<_>>())
+    })
 }
 
 /// `1 session`, `2 sessions`
@@ -122,7 +133,7 @@ impl Workload for Replay {
             counts: COUNTS,
             own_data: self.own_data.clone(),
             notes: self.notes(),
-            ..WorkloadSpec::reading(self.identity.clone())
+            ..WorkloadSpec::reading(self.data_key.clone())
         }
     }
 
@@ -141,8 +152,7 @@ impl Workload for Replay {
 
     fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
         let run = self.run.clone().ok_or_else(|| Error::Client("a replay needs a load".to_owned()))?;
-        let database = if self.schedule.is_mysql { connection.ask("SELECT DATABASE()")? } else { Vec::new() };
-        let database = database.into_iter().flatten().flatten().next().unwrap_or_default();
+        let uses = if self.schedule.is_mysql { self.uses(&mut connection)? } else { Vec::new() };
         let client = Client {
             schedule: Arc::clone(&self.schedule),
             run,
@@ -150,7 +160,7 @@ impl Workload for Replay {
             warm_until_us: self.warm_until().as_micros() as u64,
             slot,
             connection,
-            use_target: format!("USE `{}`", database.replace('`', "``")).into_bytes(),
+            uses,
             prepared: Vec::new(),
         };
         Ok(Box::pin(client.play()))
@@ -198,6 +208,10 @@ impl Replays for Replay {
 
     fn writes(&self) -> Option<String> {
         self.schedule.facts.writes.clone()
+    }
+
+    fn warm_up(&self) -> Duration {
+        self.paced(self.warm_until())
     }
 
     fn expected_duration(&self) -> Duration {

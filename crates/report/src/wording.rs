@@ -126,7 +126,7 @@ pub fn method(plan: &PlanRecord) -> String {
         [] => "unchanged".to_owned(),
         keys => format!("changed: {}", keys.join(", ")),
     };
-    let trial = match plan.is_all_passes() {
+    let trial = match plan.end_themselves() {
         true => "one pass a trial".to_owned(),
         false => format!("{}{} s after {} s of warm-up", events(plan), method.duration_s, method.warmup_s),
     };

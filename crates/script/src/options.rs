@@ -193,7 +193,7 @@ fn own_data(options: &Options) -> Result<Option<OwnData>, (&'static str, Wrong)>
             .and_then(|entries| entries.iter().map(|(engine, value)| place(Some(engine), value)).collect()),
         value => place(None, value).map(|one| vec![one]),
     };
-    places.map(|places| Some(OwnData { form, places })).map_err(|wrong| (form.key(), wrong))
+    places.map(|places| Some(OwnData { key: form.key(), form, places })).map_err(|wrong| (form.key(), wrong))
 }
 
 fn items(value: &OptionValue) -> &[OptionValue] {

@@ -127,7 +127,7 @@ impl Dataset<'_> {
 
 /// Where the data for an engine are, if they are still those that were planned with.
 pub fn expect_unchanged<'a>(own: &'a OwnData, engine: &str) -> Result<&'a Path> {
-    let place = own.of(engine).with_context(|| format!("`{}` has no entry for {engine}", own.form.key()))?;
+    let place = own.of(engine).with_context(|| format!("`{}` has no entry for {engine}", own.key))?;
     let name = place.path.display();
     ensure!(engine::identity(&place.path)? == place.identity, "{name} has changed since the run was planned");
     Ok(&place.path)

@@ -100,6 +100,10 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     metrics.extend(by_client(tally));
     metrics.extend(of_workload(tally, workload));
     metrics.extend(stalls(tally));
+    if workload.replays().is_some() {
+        // What a log's replay is judged by is a time, which deferred work does not divide.
+        return metrics;
+    }
     let primary = rates(tally, workload).first().copied().unwrap_or(("tps", tally.tps()));
     metrics.extend(deferred_work::adjusted(primary.0, primary.1, seconds, readings));
     metrics

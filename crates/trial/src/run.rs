@@ -384,7 +384,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings, of_workers: OfWor
     let mut remarks = operations::remarks(&tally.programs);
     remarks.extend(script::remarks(tally));
     let spec = trial.workload.spec();
-    if spec.writes && !trial.workload.is_one_pass() {
+    if spec.writes && !trial.workload.ends_itself() {
         remarks.extend(deferred_work::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     remarks.extend(latency::out_of_range(tally));

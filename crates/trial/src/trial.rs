@@ -84,11 +84,12 @@ pub struct Interval {
 
 impl Interval {
     /// The method's, behind a warm-up that a pilot may have chosen; a pass has no part that is
-    /// not measured.
+    /// not measured, and a log the part that its clients know.
     pub fn of(workload: &dyn Workload, conditions: &Conditions, warmup: Duration, events: Option<u64>) -> Interval {
-        match workload.is_one_pass() {
-            true => Interval { warmup: None, measured: None, events: None },
-            false => Interval { warmup: Some(warmup), measured: Some(conditions.duration), events },
+        match (workload.is_one_pass(), workload.replays()) {
+            (true, _) => Interval { warmup: None, measured: None, events: None },
+            (_, Some(log)) => Interval { warmup: Some(log.warm_up()), measured: None, events: None },
+            _ => Interval { warmup: Some(warmup), measured: Some(conditions.duration), events },
         }
     }
 

@@ -148,16 +148,18 @@ fn slot_of_load_ms(contender: &Contender, workload: &WorkloadChoice, point: &Poi
     restore_ms + cost.start_ms + load_ms + cost.stop_ms
 }
 
-/// What a pass may take; none for a workload that takes the time it is given.
+/// What a pass, or one over a log, may take; none for a workload that takes the time it is given.
 fn expected_pass(workload: &WorkloadChoice, point: &Point) -> Option<Duration> {
-    Some(super::workload(workload, point).ok()?.single_pass()?.expected_duration())
+    let workload = super::workload(workload, point).ok()?;
+    let of_a_pass = workload.single_pass().map(|pass| pass.expected_duration());
+    of_a_pass.or_else(|| Some(workload.replays()?.expected_duration()))
 }
 
 /// The longest idle gap before a trial: a fifth of its slot. A pass may take hours, and nothing that
 /// disturbs one is in step with it after a minute.
 pub fn gap_ms_max(contender: &Contender, workload: &WorkloadChoice, point: &Point, method: &Method) -> u64 {
     let fifth = slot_ms(contender, workload, point, method) / 5;
-    if workload.one_pass { fifth.min(PASS_GAP_MS_MAX) } else { fifth }
+    if workload.ends_itself() { fifth.min(PASS_GAP_MS_MAX) } else { fifth }
 }
 
 /// A server that dbduel does not manage costs this host neither disk nor memory.

@@ -16,7 +16,7 @@ const STREAM: u64 = 8;
 /// The time that doubling adds to a plan; none where nothing is doubled: an embedded engine runs on the
 /// generator's own threads, and a pass has one client.
 pub fn expected(plan: &PlanRecord, estimate: &Estimate) -> Option<Duration> {
-    let timed = plan.workloads.iter().filter(|workload| !workload.one_pass).count();
+    let timed = plan.workloads.iter().filter(|workload| !workload.ends_itself()).count();
     let trials = if estimate.behind_a_connection && plan.method.takes(step::DOUBLING) { timed * 2 * BLOCKS } else { 0 };
     (trials > 0).then(|| Duration::from_millis(estimate.slot_ms_max) * trials as u32)
 }

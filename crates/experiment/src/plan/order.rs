@@ -195,7 +195,7 @@ pub fn profiles(experiment: &Experiment) -> Vec<PlannedTrial> {
 fn one_of_each(experiment: &Experiment, of: Stream, purpose: &Purpose) -> Vec<PlannedTrial> {
     let mut numbers = stream(experiment.method.seed, of);
     let mut trials = Vec::new();
-    for workload in experiment.workloads.iter().filter(|workload| !workload.one_pass) {
+    for workload in experiment.workloads.iter().filter(|workload| !workload.ends_itself()) {
         let point = heaviest_point(experiment, workload);
         let input_seed = input_seed(&mut numbers);
         let mut contenders: Vec<&Contender> = experiment.contenders.iter().collect();

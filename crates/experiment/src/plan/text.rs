@@ -231,11 +231,15 @@ fn trial_text(plan: &PlanRecord) -> String {
     let at_most = if events.is_empty() { "" } else { "at most " };
     let timed =
         format!("each trial warms up {warm_up} and measures {at_most}{} s{}", method.duration_s, events.concat());
-    let passes: Vec<&str> =
-        plan.workloads.iter().filter(|workload| workload.one_pass).map(|workload| workload.label.as_str()).collect();
+    let passes: Vec<&str> = plan
+        .workloads
+        .iter()
+        .filter(|workload| workload.ends_itself())
+        .map(|workload| workload.label.as_str())
+        .collect();
     match passes.as_slice() {
         [] => timed,
-        _ if plan.is_all_passes() => "each trial is one pass, however long it takes".to_owned(),
+        _ if plan.end_themselves() => "each trial is one pass, however long it takes".to_owned(),
         labels => format!("{timed}; of {} it is one pass, however long it takes", labels.join(" and ")),
     }
 }

@@ -111,6 +111,9 @@ pub struct WorkloadRecord {
     /// A trial is one pass, however long it takes; the method's times are not for this workload.
     #[serde(default, skip_serializing_if = "is_false")]
     pub one_pass: bool,
+    /// A trial is one pass over a log, with the log's clients and as long as it takes.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub replays: bool,
     /// The level that was asked for; absent where each server has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
@@ -151,6 +154,11 @@ fn is_false(flag: &bool) -> bool {
 const TPS: (&str, &str, &str) = ("tps", "tps", "committed transactions per second (tps)");
 
 impl WorkloadRecord {
+    /// Its trials take the time they take; the method's times are not for it.
+    pub fn ends_itself(&self) -> bool {
+        self.one_pass || self.replays
+    }
+
     /// The options for a reader: files by their paths, without what stands in them.
     pub fn shown_options(&self) -> BTreeMap<String, serde_json::Value> {
         fn shown(value: &serde_json::Value) -> serde_json::Value {
@@ -229,6 +237,11 @@ impl PlanRecord {
         let [one, other] = trials else { return false };
         let place = |trial: &PlannedTrial| (trial.block, trial.workload.clone(), trial.point.clone());
         self.method.duet && !self.is_solo(one.block) && place(one) == place(other) && one.order != other.order
+    }
+
+    /// No trial has a time that the method gives it.
+    pub fn end_themselves(&self) -> bool {
+        self.workloads.iter().all(WorkloadRecord::ends_itself)
     }
 
     /// No trial has a time of its own: all are passes.

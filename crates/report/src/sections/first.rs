@@ -385,7 +385,7 @@ fn settings(evidence: &Evidence) -> Option<String> {
 /// `8 blocks, 30 s a trial, 47 min, Example CPU (2 cores), 2031-05-04, plan 9f2c51d07be3.`
 fn how(evidence: &Evidence) -> String {
     let (tally, host) = (&evidence.conclusions.tally, &evidence.run.host);
-    let trial = match evidence.plan.is_all_passes() {
+    let trial = match evidence.plan.end_themselves() {
         true => "one pass a trial".to_owned(),
         false if evidence.plan.workloads.iter().any(|workload| workload.events.is_some()) => {
             format!("at most {} s a trial", evidence.plan.method.duration_s)
