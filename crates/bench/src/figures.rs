@@ -290,7 +290,10 @@ pub fn report(
 /// of so many transactions.
 fn is_busy_loop(request: &Request, workload: &dyn Workload) -> bool {
     let is_closed = request.rate.is_none() && request.events.is_none();
-    is_closed && !matches!(request.reconnect, Reconnect::Every(_)) && !workload.spec().rests && !workload.is_one_pass()
+    is_closed
+        && !matches!(request.reconnect, Reconnect::Every(_))
+        && workload.spec().rests.is_none()
+        && !workload.is_one_pass()
 }
 
 /// Where tables are not as they were asked for, and answers not as the workload declares them.

@@ -12,6 +12,7 @@ use load::{
 use super::figures::{self, Mark};
 use super::job::Job;
 use super::live::LiveReport;
+use super::server::expect;
 use super::tables::{self, Tables};
 use crate::command_line::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::report::BenchReport;
@@ -21,7 +22,7 @@ use engine::{Cache, WorkFolder};
 use experiment::TargetUrl;
 use terminal::{Failure, exit, note, print};
 use trial::observe::throttled_periods;
-use trial::{generator_limit, host, null_server};
+use trial::{generator_limit, host, need, null_server};
 
 /// Measured beside another measurement, because the user would not wait.
 const SHARED_HOST: &str = "shared-host";
@@ -114,6 +115,7 @@ impl Seen {
 /// Makes sure that the tables are there, and does what comes before the clients.
 fn read_session(job: &Job) -> anyhow::Result<Seen> {
     let admin = &mut job.session()?;
+    expect_room(job, admin)?;
     job.expect_tables(admin)?;
     job.recognise(admin)?;
     job.claim_scratch(admin)?;
@@ -122,6 +124,17 @@ fn read_session(job: &Job) -> anyhow::Result<Seen> {
     let tables = if has_none { None } else { Some(tables::find_tables(job, admin)?) };
     admin.leave()?;
     Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
+}
+
+/// Fails where the server has too little of what the clients need; names what may disturb them.
+fn expect_room(job: &Job, admin: &mut Admin) -> anyhow::Result<()> {
+    let request = &job.request;
+    // Clients of several servers take turns.
+    let clients = request.clients.div_ceil(1 + request.further.len() as u32);
+    let option = |name: &str, value: &str| format!("--{}={value}", name.replace('_', "-"));
+    let rate = request.rate.map(|rate| rate / (1 + request.further.len()) as f64);
+    let need = need::of_clients(job.workload.as_ref(), job.target.dialect, clients, rate, &option);
+    expect(request.target.kind, admin, &need)
 }
 
 /// Does the workload's preparation before its clients come, and returns what opens their transactions.

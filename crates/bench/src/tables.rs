@@ -13,8 +13,9 @@ use load::{Loader, Table};
 pub use fit::{Tables, find_tables};
 
 use super::job::Job;
-use super::server::listed;
+use super::server::{expect, listed};
 use terminal::{Failure, exit, note, print};
+use trial::need;
 
 /// Sessions that load side by side, unless more clients are asked for.
 const SESSIONS: usize = 4;
@@ -29,6 +30,8 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
         print(&format!("nothing to prepare: {name} makes its tables as it goes, and drops them\n"))?;
         return Ok(exit::DONE);
     }
+    let need = need::of_tables(job.workload.as_ref(), job.target.dialect, job.data_seed());
+    expect(job.request.target.kind, &mut admin, &need)?;
     let (there, _) = job.tables(&mut admin)?;
     if !there.is_empty() {
         let is = if there.len() == 1 { "a table is" } else { "tables are" };

@@ -10,6 +10,7 @@ pub mod budget;
 mod clones;
 mod disk_space;
 mod executor;
+mod limits;
 mod placement;
 pub mod planning;
 pub mod preflight;

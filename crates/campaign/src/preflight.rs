@@ -5,6 +5,7 @@
 
 use anyhow::{Context, Error, Result, anyhow};
 
+use super::limits;
 use super::placement::Placement;
 use super::refusals::{expect_memory, expect_what_it_rests_on};
 use engine::request::PullPolicy;
@@ -18,8 +19,8 @@ pub struct Preflight {
     refused: Vec<(String, Error)>,
     /// What the run needs of this host, and cannot have.
     host: Option<Error>,
-    /// What could not be checked, and why, and what targets take from elsewhere.
-    pub unchecked: Vec<String>,
+    /// What could not be checked, and why, what targets take from elsewhere, and what of them may disturb a load.
+    pub remarks: Vec<String>,
 }
 
 impl Preflight {
@@ -28,9 +29,8 @@ impl Preflight {
         for contender in &experiment.contenders {
             let is_refused = |name: &str| found.refused.iter().any(|(one, _)| one == name);
             let stands = expect_what_it_rests_on(experiment, &contender.name, is_refused);
-            let outcome = stands.and_then(|()| refuse_here(contender, experiment.clients_max()));
-            match outcome {
-                Ok(unchecked) => found.unchecked.extend(unchecked),
+            match stands.and_then(|()| refuse_here(experiment, contender)) {
+                Ok(remarks) => found.remarks.extend(remarks),
                 Err(error) => found.refused.push((contender.name.clone(), error)),
             }
         }
@@ -55,13 +55,21 @@ impl Preflight {
     }
 }
 
-/// What of a contender is not known before it is fetched, and where the parts of a target come from; an error where it
-/// would be refused.
-fn refuse_here(contender: &Contender, clients: u32) -> Result<Option<String>> {
+/// What of a contender is not known before it is fetched, where the parts of a target come from, and what of it may
+/// disturb a load; an error where it would be refused.
+fn refuse_here(experiment: &Experiment, contender: &Contender) -> Result<Vec<String>> {
     if let Origin::Target(target) = &contender.origin {
-        let sources = UserServer::reach(contender.kind, target)?.sources().map(str::to_owned);
-        return Ok(sources.map(|text| format!("contender `{}`: {text}", contender.name)));
+        let target = UserServer::reach(contender.kind, target)?;
+        let disturbing = limits::expect_server(experiment, contender, &mut target.session()?)?;
+        let remarks = target.sources().map(str::to_owned).into_iter().chain(disturbing);
+        return Ok(remarks.map(|text| format!("contender `{}`: {text}", contender.name)).collect());
     }
+    limits::expect_settings(experiment, contender)?;
+    refuse_managed(contender, experiment.clients_max()).map(|remark| remark.into_iter().collect())
+}
+
+/// The same of a contender that is started here.
+fn refuse_managed(contender: &Contender, clients: u32) -> Result<Option<String>> {
     if let Origin::Image(_) = &contender.origin {
         engine::inside::expect_roots()?;
     }

@@ -13,6 +13,7 @@ use driver::Dialect;
 use load::{Checksum, NamedStatement, TriedTransaction, Workload};
 
 use super::disk_space::{DiskSpace, Shortage, free_bytes};
+use super::limits;
 use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
@@ -196,12 +197,13 @@ impl<'a> Setup<'a> {
         if let Origin::Target(target) = &contender.origin {
             progress.status("connect", &contender.name);
             let reached = UserServer::reach(contender.kind, target)?;
-            reached
-                .sources()
-                .iter()
-                .for_each(|text| progress.print(&format!("contender `{}`: {text}", contender.name)));
+            let disturbing = limits::expect_server(self.experiment, contender, &mut reached.session()?)?;
+            for text in reached.sources().map(str::to_owned).into_iter().chain(disturbing) {
+                progress.print(&format!("contender `{}`: {text}", contender.name));
+            }
             return Ok(Provided::UserServer(reached));
         }
+        limits::expect_settings(self.experiment, contender)?;
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
         }
@@ -627,6 +629,10 @@ impl<'a> Setup<'a> {
             let planned = &PlannedTrial { purpose: Purpose::Compare, ..planned.clone() };
             let trial = self.trial(planned, logs, Duration::ZERO);
             let Rehearsed { server, isolation, loaded: values } = rehearse(&trial)?;
+            if learned.is_none() {
+                // What a version has by default may be too low as well; remarks are those of its settings.
+                limits::expect_server(self.experiment, prepared.contender, &mut server.session()?)?;
+            }
             loaded.push(Loaded { contender: prepared.contender.name.clone(), dataset: filling.title(), values });
             let ddl = ddl(&server, &filling.workload)?;
             let plans = plans(&server, filling.workload.as_ref())?;

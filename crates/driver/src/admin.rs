@@ -190,7 +190,7 @@ impl Admin {
 }
 
 /// Rows of one INSERT, so that rows of up to 1,000 bytes make half the packet that the oldest servers take.
-const ROWS_PER_INSERT: usize = 512;
+pub const ROWS_PER_INSERT: usize = 512;
 /// Parameters of one statement that every server takes; SQLite's limit is the lowest.
 const PARAMETERS_MAX: usize = 30_000;
 

@@ -36,7 +36,7 @@ mod target;
 mod tls;
 mod transport;
 
-pub use admin::{Admin, RowSink};
+pub use admin::{Admin, ROWS_PER_INSERT, RowSink};
 pub use advice::{Advice, advice_in};
 pub use any::AnyConnection;
 pub use as_text::AsText;

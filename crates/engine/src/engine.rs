@@ -15,6 +15,7 @@ use crate::cost::Cost;
 use crate::effective::{Agreement, Effective};
 use crate::inside::{Surroundings, server_environment};
 use crate::keeper::Program;
+use crate::limits::Limits;
 use crate::network::Link;
 use crate::observe::Observe;
 use crate::provision::Release;
@@ -158,6 +159,10 @@ pub trait Engine: Sync {
     fn reports_damage(&self, line: &str) -> bool {
         let _ = line;
         false
+    }
+    /// What of it a load may need more of than there is.
+    fn limits(&self) -> &'static Limits {
+        &Limits::NONE
     }
     /// What a server of this kind costs, estimated.
     fn cost(&self) -> &'static Cost;

@@ -23,6 +23,7 @@ pub mod inside;
 pub mod interruption;
 pub mod keeper;
 mod libraries;
+pub mod limits;
 mod manifest;
 mod memory_limit;
 pub mod memory_need;

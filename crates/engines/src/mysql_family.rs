@@ -8,6 +8,7 @@ mod adopt;
 mod advice;
 mod check_settings;
 mod counters;
+mod limits;
 mod memory;
 mod plans;
 mod reserved;
@@ -28,6 +29,7 @@ use driver::{Admin, Dialect, Endpoint, Login};
 
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
+use engine::limits::Limits;
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch, plain};
 use engine::tunable::{Tunable, Tuning};
@@ -494,6 +496,10 @@ impl Engine for MysqlFamily {
 
     fn notable_settings(&self) -> &'static [&'static str] {
         NOTABLE
+    }
+
+    fn limits(&self) -> &'static Limits {
+        &limits::LIMITS
     }
 
     fn cost(&self) -> &'static Cost {

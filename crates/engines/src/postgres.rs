@@ -7,6 +7,7 @@ mod advice;
 mod check_settings;
 mod counters;
 mod integrity;
+mod limits;
 mod memory;
 mod tunable;
 mod waits;
@@ -24,6 +25,7 @@ use driver::{Admin, Dialect, Endpoint, Login};
 use crate::mysql_family::run_step;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
+use engine::limits::Limits;
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use engine::tunable::{MIB, Tunable, Tuning};
@@ -455,6 +457,10 @@ impl Engine for Postgres {
 
     fn notable_settings(&self) -> &'static [&'static str] {
         NOTABLE
+    }
+
+    fn limits(&self) -> &'static Limits {
+        &limits::LIMITS
     }
 
     fn cost(&self) -> &'static Cost {

@@ -52,7 +52,7 @@ impl Known {
             clients: spec.clients,
             one_pass: workload.is_one_pass(),
             replays: workload.replays().is_some(),
-            rests: spec.rests,
+            rests: spec.rests.is_some(),
             keeps_its_size: spec.keeps_its_size,
             not_on: not_on.collect(),
             own_data: spec.own_data,

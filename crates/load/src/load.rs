@@ -318,7 +318,7 @@ impl<'a> Load<'a> {
         options.silence_max = options.silence_max.max(match workload.as_ref() {
             pass if pass.is_one_pass() => PASS_SILENCE_MAX,
             log if log.replays().is_some() => log.replays().map_or(Duration::ZERO, Replays::silence_max),
-            users if users.spec().rests => RESTING_SILENCE_MAX,
+            users if users.spec().rests.is_some() => RESTING_SILENCE_MAX,
             _ => Duration::ZERO,
         });
         if let Some(log) = workload.replays() {

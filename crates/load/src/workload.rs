@@ -19,6 +19,7 @@ use crate::bells::Bells;
 use crate::client::{ClientFuture, Slot};
 use crate::ledger::{Audit, Witnessed};
 use crate::policy::Ignored;
+use crate::preparing::Preparing;
 use crate::recorder::Tally;
 
 pub use options::{OptionError, OptionSpec, OptionValue, Options};
@@ -141,8 +142,9 @@ pub struct WorkloadSpec {
     pub clients: Option<u32>,
     /// Whether its clients work with what the server answers: a server that does nothing will not do then.
     pub needs_answers: bool,
-    /// Whether its clients rest between transactions: idle clients are then no sign of a slow generator.
-    pub rests: bool,
+    /// The longest that its clients rest between two statements, where they do: idle clients are then no sign of a slow
+    /// generator.
+    pub rests: Option<Duration>,
     /// Transactions that take longer are counted; in an open loop those that are later already are skipped.
     pub latency_limit: Option<Duration>,
     /// What verdicts come from.
@@ -170,7 +172,7 @@ impl WorkloadSpec {
             keeps_its_size: true,
             clients: None,
             needs_answers: false,
-            rests: false,
+            rests: None,
             latency_limit: None,
             primary: Metric::TPS,
             kinds: Vec::new(),
@@ -274,8 +276,8 @@ pub struct TransactionKind {
 
 /// Schema, data, transactions and checks, with all options decided.
 ///
-/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Eight
-/// optional things stay methods with a default: `data_bytes` and `ignored_errors` have a value for every workload,
+/// What only some workloads can do is a trait of its own, and the method that returns it is None for all others. Nine
+/// optional things stay methods with a default: `data_bytes`, `preparing` and `ignored_errors` have a value for every workload,
 /// `remains`, `lasting`, `kept_values`, `expected_answers` and `timed_statements` return a list, which may be empty, and
 /// `other_mix` returns data.
 pub trait Workload: Send + Sync {
@@ -300,6 +302,11 @@ pub trait Workload: Send + Sync {
     /// About how many bytes a server's files grow by when the tables are loaded.
     fn data_bytes(&self, dialect: Dialect) -> u64 {
         self.tables(dialect).iter().map(|table| table.rows.saturating_mul(ROW_BYTES)).sum()
+    }
+    /// How the statements of its clients travel.
+    fn preparing(&self, dialect: Dialect) -> Preparing {
+        let _ = dialect;
+        Preparing::Unknown
     }
     /// About how many bytes the check behind a trial reads; nothing where that is a few rows.
     fn checked_bytes(&self, dialect: Dialect) -> u64 {

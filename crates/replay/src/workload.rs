@@ -128,7 +128,8 @@ impl Workload for Replay {
             keeps_its_size: !writes,
             clients: Some(self.schedule.seats.len() as u32),
             needs_answers: true,
-            rests: true,
+            // Every session does, at least for as long as nothing at all was sent.
+            rests: Some(self.paced(Duration::from_micros(self.schedule.facts.quiet_us))),
             primary,
             counts: COUNTS,
             own_data: self.own_data.clone(),

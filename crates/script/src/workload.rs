@@ -5,12 +5,15 @@ use crate::files::{GENERATED_ROW_BYTES, statements};
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
-    Answers, ClientFuture, Expected, OwnData, OwnDataForm, RunsOnce, Setting, Slot, Table, Tally, TransactionKind,
-    Workload, WorkloadSpec,
+    Answers, ClientFuture, Expected, OwnData, OwnDataForm, Preparing, RunsOnce, Setting, Slot, Table, Tally,
+    TransactionKind, Workload, WorkloadSpec,
 };
 
 use crate::client::ScriptClient;
-use crate::program::Program;
+use crate::program::{Program, Protocol};
+
+/// The values of `protocol` with which nothing is prepared under a name.
+const UNPREPARED: &[&str] = &[Protocol::Extended.name(), Protocol::Simple.name()];
 
 /// The names of the tables that statements make.
 fn made_tables<'a>(statements: impl Iterator<Item = &'a String>) -> Vec<String> {
@@ -103,6 +106,15 @@ impl Workload for Script {
     fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
         let client = ScriptClient::new(self.clone(), connection, &slot)?;
         Ok(slot.drive(client))
+    }
+
+    fn preparing(&self, dialect: Dialect) -> Preparing {
+        if self.protocol != Protocol::Prepared {
+            return Preparing::Nothing;
+        }
+        let prepared = |program: &Program| program.statements.iter().filter(|one| !one.pieces.is_empty()).count();
+        let each: usize = self.transactions.iter().map(|one| prepared(&one.program(dialect))).sum();
+        Preparing::Statements { each: each as u64, option: "protocol", instead: UNPREPARED }
     }
 
     fn runs_once(&self) -> Option<&dyn RunsOnce> {

@@ -33,7 +33,7 @@ const BUSY: [&str; 5] =
 pub fn is_the_limit(tally: &Tally, readings: &Readings, trial: &Trial) -> bool {
     // A pass works between its statements too: only its thread's CPU returns whether the generator was the limit.
     // Clients of an open loop wait for the next arrival.
-    let rests = trial.workload.spec().rests || trial.workload.is_one_pass() || trial.rate.is_some();
+    let rests = trial.workload.spec().rests.is_some() || trial.workload.is_one_pass() || trial.rate.is_some();
     let is_near_ceiling = trial.limits.ceiling.is_some_and(|ceiling| tally.qps() > null_server::SHARE_MAX * ceiling);
     // What is free elsewhere is not kept from a generator that shares one side of a duet with its server.
     let is_one_side = !trial.client_cpus.cpus.is_empty() && trial.client_cpus.own_cores() == 0;

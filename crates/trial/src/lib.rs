@@ -14,6 +14,7 @@ pub mod host;
 pub mod latency;
 mod meeting;
 mod metrics;
+pub mod need;
 pub mod network_path;
 pub mod null_server;
 pub mod observe;

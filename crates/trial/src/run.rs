@@ -388,7 +388,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings, of_workers: OfWor
         remarks.extend(deferred_work::short(&readings, tally.interval_ns as f64 / 1e9));
     }
     remarks.extend(latency::out_of_range(tally));
-    if trial.rate.is_none() && !spec.rests && !trial.workload.is_one_pass() {
+    if trial.rate.is_none() && spec.rests.is_none() && !trial.workload.is_one_pass() {
         remarks.extend(latency::starved(tally));
     }
     remarks.extend(deferred_log::torn(&tally.journal));

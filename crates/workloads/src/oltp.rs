@@ -23,6 +23,7 @@ use script::{Oltp, Script};
 pub use sql::Version;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 
@@ -30,10 +31,11 @@ use self::client::{OltpClient, Parameter};
 use self::rest::{NoRest, Rest};
 use self::rules::Rules;
 use self::schema::Rows;
+use self::session::Session;
 use self::sql::Kind;
 use load::{
     Answers, Client, ClientFuture, Expected, HasPlans, Ignored, NamedStatement, OptionValue, Options, OtherMix,
-    ReusesTables, Rng, Setting, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, queries,
+    Preparing, ReusesTables, Rng, Setting, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, queries,
 };
 
 /// One client of a script on any connection. The options must be valid.
@@ -58,7 +60,7 @@ impl Workload for Oltp {
         WorkloadSpec {
             writes: self.changes_rows(),
             keeps_its_size: self.rows_after() == Rows::Stay,
-            rests: self.classic.delay_us.is_some(),
+            rests: self.classic.delay_us.map(|(_, most_us)| Duration::from_micros(most_us)),
             ..WorkloadSpec::reading(self.schema.data_key())
         }
     }
@@ -83,6 +85,14 @@ impl Workload for Oltp {
             Script::Insert | Script::FreshInsert if !self.schema.auto_inc => Rules::errors_without_duplicates(dialect),
             _ => self.rules.ignored_errors(dialect),
         }
+    }
+
+    fn preparing(&self, dialect: Dialect) -> Preparing {
+        if !self.prepares {
+            return Preparing::Nothing;
+        }
+        let unprepared = (options::DB_PS_MODE.name, ["disable"].as_slice());
+        Preparing::counted(dialect, unprepared, |counted| Session::new(self, counted, NoRest))
     }
 
     fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {

@@ -41,7 +41,7 @@ pub use self::null::NullEngine;
 use self::options::{Delivery, Form, Pacing};
 use load::{
     Background, ClientFuture, CrashWitness, DefersWork, DerivedMetrics, HasPlans, Ignored, Metric, NamedStatement,
-    OptionValue, OtherMix, ReusesTables, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, queries,
+    OptionValue, OtherMix, Preparing, ReusesTables, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, queries,
 };
 
 pub const TPCC: WorkloadKind = WorkloadKind {
@@ -51,6 +51,9 @@ pub const TPCC: WorkloadKind = WorkloadKind {
     options: options::OPTIONS,
     build: |options| Ok(Box::new(Tpcc::new(options)?)),
 };
+
+/// The option with which nothing is prepared.
+const UNPREPARED: (&str, &[&str]) = ("db_ps_mode", &["disable"]);
 
 const NOPM: Metric = Metric { name: "nopm", unit: "NOPM", title: "committed New-Orders per minute (NOPM)" };
 
@@ -63,7 +66,7 @@ impl Workload for Tpcc {
         WorkloadSpec {
             clients: scale::clients(self),
             needs_answers: true,
-            rests: self.pacing == Pacing::Spec,
+            rests: (self.pacing == Pacing::Spec).then_some(pacing::REST_MAX),
             primary: NOPM,
             kinds: kinds.to_vec(),
             counts: COUNT_NAMES,
@@ -97,6 +100,15 @@ impl Workload for Tpcc {
 
     fn data_bytes(&self, dialect: Dialect) -> u64 {
         scale::data_bytes(self, dialect)
+    }
+
+    fn preparing(&self, dialect: Dialect) -> Preparing {
+        if self.as_text {
+            return Preparing::Nothing;
+        }
+        let place = client::Parameter { input_seed: 1, data_seed: 1 };
+        let tpcc = Arc::new(self.clone());
+        Preparing::counted(dialect, UNPREPARED, |counted| TpccClient::new(tpcc, place, counted))
     }
 
     /// The consistency conditions are about all tables.

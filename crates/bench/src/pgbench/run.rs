@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use crate::server::expect;
 use ::report::pgbench::{Progress, progress, report};
 use anyhow::anyhow;
 use driver::{Admin, Code, Dialect, Endpoint, Error};
@@ -12,6 +13,7 @@ use load::{
 };
 use script::pgbench::{Pgbench, PgbenchTables, Rules, Watch};
 use terminal::{Failure, exit, note, print};
+use trial::need;
 
 use super::figures::{Run, partitions, spread};
 use super::job::{Job, STATEMENT_LIMIT};
@@ -34,6 +36,9 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
     let mut admin = job.admin()?;
     let scale = scale(job, &mut admin)?;
     let scripts = compiled(job, scale)?;
+    let option = |_: &str, value: &str| format!("-M {value}");
+    let need = need::of_clients(scripts.as_ref(), job.target.dialect, request.clients, request.rate, &option);
+    expect(job.place.kind, &mut admin, &need)?;
     let partitions = partitions(&mut admin);
     vacuum(job, &mut admin, &scripts);
     drop(admin);

@@ -49,7 +49,7 @@ pub fn plan(args: &PlanArgs) -> Result<u8, Failure> {
         }
     }
     let preflight = Preflight::of(&experiment);
-    preflight.unchecked.iter().for_each(|line| note(line));
+    preflight.remarks.iter().for_each(|line| note(line));
     preflight.expect_nothing_refused()?;
     Ok(exit::DONE)
 }

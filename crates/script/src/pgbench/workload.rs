@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink};
 use load::{
-    Answers, Client, ClientFuture, Clock, Expected, ReusesTables, Setting, Slot, Table, Tally, TransactionKind,
-    Workload, WorkloadSpec,
+    Answers, Client, ClientFuture, Clock, Expected, Preparing, ReusesTables, Setting, Slot, Table, Tally,
+    TransactionKind, Workload, WorkloadSpec,
 };
 
 use super::expressions::value_of;
@@ -219,6 +219,10 @@ impl Workload for Pgbench {
 
     fn client(&self, slot: Slot, connection: AnyConnection) -> Result<ClientFuture, Error> {
         self.script.client(slot, connection)
+    }
+
+    fn preparing(&self, dialect: Dialect) -> Preparing {
+        self.script.preparing(dialect)
     }
 
     fn timed_statements(&self, dialect: Dialect) -> Vec<String> {

@@ -12,8 +12,8 @@ use super::scripts::rules;
 use super::sql::Version;
 use super::sql::{Kind, Statements};
 use load::{
-    Answers, Attempt, Client, ClientFuture, Expected, Ignored, OptionError, OptionSpec, Options, Outcome, Setting,
-    Slot, Table, Tally, Turn, Workload, WorkloadKind, WorkloadSpec,
+    Answers, Attempt, Client, ClientFuture, Expected, Ignored, OptionError, OptionSpec, Options, Outcome, Preparing,
+    Setting, Slot, Table, Tally, Turn, Workload, WorkloadKind, WorkloadSpec,
 };
 
 pub const BULK_INSERT: WorkloadKind = WorkloadKind {
@@ -75,6 +75,10 @@ impl Workload for BulkInsert {
     /// The tables begin empty, so no statement asks for a row.
     fn rows(&self, _: u64, _: usize, _: u64, _: &mut RowSink<'_>) -> Result<(), Error> {
         Err(Error::Protocol("bulk_insert loads no rows".to_owned()))
+    }
+
+    fn preparing(&self, _: Dialect) -> Preparing {
+        Preparing::Nothing
     }
 
     fn ignored_errors(&self, dialect: Dialect) -> Ignored {

@@ -3,6 +3,8 @@
 //! Rests are drawn from the seed by a transaction's number, as inputs are, so they are the same for every
 //! contender.
 
+use std::time::Duration;
+
 use load::{Rng, Turn};
 
 const SECOND_NS: f64 = 1e9;
@@ -14,6 +16,9 @@ const THINKING_SECS: [f64; 5] = [12.0, 12.0, 10.0, 5.0, 5.0];
 const THINKING_MOST: f64 = 10.0;
 /// In percent, by kind: the mix that the mean cycle is taken over.
 const WEIGHTS: [f64; 5] = [45.0, 43.0, 4.0, 4.0, 4.0];
+
+/// Both behind the longest think time and before the longest keying time.
+pub const REST_MAX: Duration = Duration::from_secs((12.0 * THINKING_MOST + KEYING_SECS[0]) as u64);
 
 /// Streams of the generator beside those of inputs.
 const THINKING: u64 = u64::from_be_bytes(*b"tpccthnk");
