@@ -23,6 +23,7 @@ mod conform_history;
 mod conform_lua;
 mod conform_micro;
 mod conform_pgbench;
+mod conform_pooler;
 mod conform_recovery;
 mod conform_replay;
 mod conform_sqlbench;
@@ -68,6 +69,8 @@ enum Task {
     ConformMicro(conform_micro::ConformMicro),
     /// Compare our language of scripts, builtin scripts included, with the real pgbench
     ConformPgbench(conform_pgbench::ConformPgbench),
+    /// Put PgBouncer in its three modes between the load and PostgreSQL, and count what comes through
+    ConformPooler(conform_pooler::ConformPooler),
     /// Run workers below a real Slurm cluster and over ssh between network namespaces, and kill what can be killed
     ConformCluster(conform_cluster::ConformCluster),
     /// Measure what coordinating a hundred workers of a thousand clients takes, without their load
@@ -138,6 +141,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::ConformMicro(options) => conform_micro::run(&options, root),
         Task::ConformPgbench(options) => conform_pgbench::run(&options, root),
+        Task::ConformPooler(options) => conform_pooler::run(&options, root),
         Task::ConformHistory(options) => conform_history::run(&options),
         Task::ConformBisect(options) => conform_bisect::run(&options, root),
         Task::ConformCluster(options) => conform_cluster::run(&options, root),

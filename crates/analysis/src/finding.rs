@@ -34,6 +34,8 @@ named! {
         Resumed = "resumed",
         SharedCores = "shared cores",
         NotManaged = "not managed",
+        BehindPooler = "behind a pooler",
+        WorkDiffers = "work differs",
         TransportDiffers = "transport differs",
         DurabilityDiffers = "durability differs",
         WordSizeDiffers = "word size differs",
@@ -79,6 +81,27 @@ pub enum Facts {
     },
     WorkLeft(Vec<WorkLeft>),
     Lost(Vec<Lost>),
+    BehindPooler(Vec<BehindPooler>),
+    WorkDiffers(Vec<WorkDiffers>),
+}
+
+/// What stands before a contender's server.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct BehindPooler {
+    pub contender: String,
+    pub pooler: String,
+    /// Sessions of the server, dbduel's own included: the most that a trial had on average; null where they cannot be seen.
+    pub sessions: Option<f64>,
+}
+
+/// A setting by which statements mean or do something else.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct WorkDiffers {
+    pub setting: String,
+    pub baseline: String,
+    pub candidate: String,
+    pub of_baseline: String,
+    pub of_candidate: String,
 }
 
 /// Transactions of a contender that ended in an error, in all trials that are judged.

@@ -11,12 +11,14 @@ use record::format::{ContenderRecord, PlanRecord, RunRecord, Status, TORN_LOG, T
 
 use super::conclusions::{HeadToHead, WorkloadConclusions};
 use super::deferred::WorkLeft;
-use super::finding::{Facts, Finding, FindingKind, Lost};
+use super::differences::{Difference, drifts};
+use super::finding::{BehindPooler, Facts, Finding, FindingKind, Lost, WorkDiffers};
 use super::headroom::Doubled;
 use super::ladder::Ladder;
 use super::scope::Conditions;
 use super::values::{GENERATOR_BOUND, SHORT, is_outage};
 use record::metric::HOST_FLAGS;
+use record::setting_value::plain;
 
 /// What arrived in an open loop found no client in time.
 const SATURATED: &str = "saturated";
@@ -69,6 +71,8 @@ pub fn findings(
         flagged(Resumed, RESUMED),
         when(SharedCores, circumstances.shared_cores),
         when(NotManaged, plan.contenders.iter().any(|one| one.target.is_some())),
+        behind_pooler(plan, run, trials),
+        work_differs(plan, run),
         when(
             TransportDiffers,
             plan.contenders.iter().any(|one| one.transport.as_ref().is_some_and(|own| *own != plan.method.transport)),
@@ -119,6 +123,55 @@ fn lost_transactions(plan: &PlanRecord, trials: &[TrialRecord]) -> Option<Findin
     let lost: Vec<Lost> = all.iter().map(of).collect();
     let is_lost = plan.crashes().is_empty() && lost.iter().any(|one| one.share > LOST_SHARE_MAX);
     when(FindingKind::LostTransactions, is_lost).map(|one| one.with(Facts::Lost(lost)))
+}
+
+fn behind_pooler(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Option<Finding> {
+    let behind = |name: &String| {
+        let pooler = run.contenders.get(name)?.pooler.clone()?;
+        let own = trials.iter().filter(|trial| trial.contender == *name && trial.status == Status::Ok);
+        let sessions = own.filter_map(|trial| trial.metrics.get("state.sessions")).copied().max_by(f64::total_cmp);
+        Some(BehindPooler { contender: name.clone(), pooler, sessions })
+    };
+    let all: Vec<BehindPooler> = plan.contenders.iter().filter_map(|one| behind(&one.name)).collect();
+    when(FindingKind::BehindPooler, !all.is_empty()).map(|one| one.with(Facts::BehindPooler(all)))
+}
+
+/// Settings, in the spelling of [`plain`], by which statements mean something else, wait or end otherwise.
+const OF_THE_WORK: &[&str] = &[
+    "autocommit",
+    "character_set_server",
+    "collation_server",
+    "default_storage_engine",
+    "default_transaction_read_only",
+    "innodb_lock_wait_timeout",
+    "lc_collate",
+    "lock_timeout",
+    "lower_case_table_names",
+    "max_execution_time",
+    "max_statement_time",
+    "server_encoding",
+    "sql_mode",
+    "statement_timeout",
+    "time_zone",
+    "timezone",
+];
+
+fn work_differs(plan: &PlanRecord, run: &RunRecord) -> Option<Finding> {
+    let of = |drift: &Difference| -> Vec<WorkDiffers> {
+        let settings = drift.settings.iter().filter(|one| OF_THE_WORK.contains(&plain(one.name).as_str()));
+        let both = settings.filter_map(|one| {
+            Some(WorkDiffers {
+                setting: one.name.to_owned(),
+                baseline: drift.baseline.to_owned(),
+                candidate: drift.candidate.to_owned(),
+                of_baseline: one.baseline?.to_owned(),
+                of_candidate: one.candidate?.to_owned(),
+            })
+        });
+        both.collect()
+    };
+    let all: Vec<WorkDiffers> = drifts(plan, run).iter().flat_map(of).collect();
+    when(FindingKind::WorkDiffers, !all.is_empty()).map(|one| one.with(Facts::WorkDiffers(all)))
 }
 
 fn given_up(circumstances: &Conditions) -> Option<Finding> {

@@ -53,7 +53,7 @@ pub use diagnosis::{
     TestOutcome, cause_test,
 };
 pub use duet::{Shared, Solo, Unfounded};
-pub use finding::{Facts, Finding, FindingKind, Lost};
+pub use finding::{BehindPooler, Facts, Finding, FindingKind, Lost, WorkDiffers};
 pub use host::{Watched, watched};
 pub use index::{Cell, Summary};
 pub use ladder::{Gain, Interaction, Ladder, LevelChange, Rung, Stage, StageKind};

@@ -380,6 +380,48 @@ fn builds_of_different_word_size_are_a_finding_and_unknown_ones_are_not() {
 }
 
 #[test]
+fn settings_that_change_the_work_are_a_finding_and_those_that_change_its_speed_are_not() {
+    let mut stored = stored_run(&Story::default());
+    let names: Vec<String> = stored.plan.contenders.iter().map(|one| one.name.clone()).collect();
+    let mut found = |setting: &str, values: [&str; 2]| {
+        for (name, value) in names.iter().zip(values) {
+            let settings = &mut stored.run.contenders.get_mut(name).unwrap().effective_settings;
+            settings.insert(setting.to_owned(), value.to_owned());
+        }
+        let findings = conclude(&stored.plan, &stored.run, &stored.trials).findings;
+        let finding = findings.into_iter().find(|finding| finding.kind == FindingKind::WorkDiffers);
+        finding.map_or(Vec::new(), |finding| match finding.facts {
+            Facts::WorkDiffers(all) => all.into_iter().map(|one| (one.setting, one.of_candidate)).collect(),
+            other => panic!("{other:?}"),
+        })
+    };
+    assert!(found("innodb_io_capacity", ["200", "10000"]).is_empty());
+    assert!(found("autocommit", ["ON", "1"]).is_empty(), "the same in another spelling");
+    assert_eq!(found("sql_mode", ["", "ANSI"]), [("sql_mode".to_owned(), "ANSI".to_owned())]);
+}
+
+#[test]
+fn a_pooler_before_a_server_is_a_finding_with_the_sessions_behind_it() {
+    let mut stored = stored_run(&Story::default());
+    let name = stored.plan.contenders[1].name.clone();
+    let found = |stored: &StoredRun| {
+        let findings = conclude(&stored.plan, &stored.run, &stored.trials).findings;
+        findings.into_iter().find(|finding| finding.kind == FindingKind::BehindPooler).map(|finding| finding.facts)
+    };
+    assert_eq!(found(&stored), None);
+    stored.run.contenders.get_mut(&name).unwrap().pooler = Some("PgBouncer 1.18.0 (transaction mode)".into());
+    let behind = |sessions| {
+        let pooler = "PgBouncer 1.18.0 (transaction mode)".into();
+        Some(Facts::BehindPooler(vec![BehindPooler { contender: name.clone(), pooler, sessions }]))
+    };
+    assert_eq!(found(&stored), behind(None));
+    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == name) {
+        trial.metrics.insert("state.sessions".into(), 5.0);
+    }
+    assert_eq!(found(&stored), behind(Some(5.0)));
+}
+
+#[test]
 fn a_default_that_dbduel_changed_is_a_finding_where_versions_are_compared() {
     let mut stored = stored_run(&Story::default());
     let candidate = stored.plan.contenders[1].name.clone();

@@ -8,6 +8,7 @@ mod command;
 pub mod command_line;
 mod figures;
 mod job;
+mod limits;
 mod live;
 mod measure;
 pub mod pgbench;

@@ -11,13 +11,14 @@ use load::{
 
 use super::figures::{self, Mark};
 use super::job::Job;
+use super::limits::{expect, note_sessions};
 use super::live::LiveReport;
-use super::server::expect;
 use super::tables::{self, Tables};
 use crate::command_line::{Arrivals, Compat, ForcedShutdown, Format, Reconnect, Request};
 use crate::report::BenchReport;
 use ::report::dbt2::Arithmetic;
 use ::report::sysbench::{Buckets, Figures, Layout};
+use engine::pooler::Pooler;
 use engine::{Cache, WorkFolder};
 use experiment::TargetUrl;
 use terminal::{Failure, exit, note, print};
@@ -38,7 +39,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let scratch = request.dry_run.then(|| Cache::open()?.scratch()).transpose()?;
     let start = |folder: &WorkFolder| null_server::start(job.target.dialect, folder.for_sockets());
     let null = scratch.as_ref().map(start).transpose()?;
-    let Seen { server_version, opens_with, tables } =
+    let Seen { server_version, opens_with, tables, pooler } =
         if request.dry_run { Seen::nothing() } else { read_session(job)? };
     let files = u64::from(request.clients) * job.target.dialect.files_per_client();
     host::expect_open_files(files).map_err(Failure::usage)?;
@@ -76,6 +77,7 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
     let (before, mut after) = (periods(), 0.0);
     let measured = load.measure(request.duration, &mut |live| live_report.update(live), &mut || after = periods());
     let held_up = generator_limit::held_up(&measured.tally, after - before);
+    pooler.iter().for_each(|pooler| note_sessions(request.target.kind, &job.target, pooler, request.clients));
     live_report.end();
     let counted = board.map(|board| (board.read(), board.take_extremes_ns()));
     let mut run = Run { job, measured, live_report, begin, counted, held_up, server_version, tables, seed, beside };
@@ -100,6 +102,7 @@ struct Seen {
     opens_with: Option<String>,
     /// None of a server that does nothing, and where clients make their tables themselves.
     tables: Option<Tables>,
+    pooler: Option<Pooler>,
 }
 
 impl Seen {
@@ -108,6 +111,7 @@ impl Seen {
             server_version: "spoken to a server that does nothing".to_owned(),
             opens_with: Some("BEGIN".to_owned()),
             tables: None,
+            pooler: None,
         }
     }
 }
@@ -115,7 +119,7 @@ impl Seen {
 /// Makes sure that the tables are there, and does what comes before the clients.
 fn read_session(job: &Job) -> anyhow::Result<Seen> {
     let admin = &mut job.session()?;
-    expect_room(job, admin)?;
+    let pooler = expect_room(job, admin)?;
     job.expect_tables(admin)?;
     job.recognise(admin)?;
     job.claim_scratch(admin)?;
@@ -123,18 +127,18 @@ fn read_session(job: &Job) -> anyhow::Result<Seen> {
     let has_none = job.workload.spec().scratch.is_some() || job.workload.replays().is_some();
     let tables = if has_none { None } else { Some(tables::find_tables(job, admin)?) };
     admin.leave()?;
-    Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables })
+    Ok(Seen { server_version: admin.server_version().to_owned(), opens_with, tables, pooler })
 }
 
 /// Fails where the server has too little of what the clients need; names what may disturb them.
-fn expect_room(job: &Job, admin: &mut Admin) -> anyhow::Result<()> {
+fn expect_room(job: &Job, admin: &mut Admin) -> anyhow::Result<Option<Pooler>> {
     let request = &job.request;
     // Clients of several servers take turns.
     let clients = request.clients.div_ceil(1 + request.further.len() as u32);
     let option = |name: &str, value: &str| format!("--{}={value}", name.replace('_', "-"));
     let rate = request.rate.map(|rate| rate / (1 + request.further.len()) as f64);
     let need = need::of_clients(job.workload.as_ref(), job.target.dialect, clients, rate, &option);
-    expect(request.target.kind, admin, &need)
+    expect(request.target.kind, &job.target, admin, need)
 }
 
 /// Does the workload's preparation before its clients come, and returns what opens their transactions.

@@ -6,16 +6,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use driver::{Admin, Endpoint, Error, Login, Target};
-use engine::limits::{Need, Whose};
-use engine::target_url::TargetKind;
-use engine::{Engines, PasswordSource};
-use engines::ENGINES;
+use engine::PasswordSource;
 use load::{OptionValue, Scratch};
 
 use super::job::Job;
 use crate::command_line::Request;
 use experiment::{TargetUrl, shell_word};
-use terminal::note;
 use trial::target_tables;
 
 /// A server that has not let us in by then is not there.
@@ -161,14 +157,6 @@ impl Job {
     pub fn cleanup_line(&self) -> String {
         line("cleanup", &self.request)
     }
-}
-
-/// Fails where a server has too little of something; names what may disturb a load.
-pub fn expect(kind: TargetKind, admin: &mut Admin, need: &Need) -> Result<()> {
-    let limits = Engines(ENGINES).find(kind.engine())?.limits();
-    let disturbing = limits.expect(&(limits.ask)(admin)?, need, Whose::Users)?;
-    disturbing.iter().for_each(|text| note(&format!("warning: {text}")));
-    Ok(())
 }
 
 /// A few names, and how many more there are.

@@ -13,7 +13,8 @@ use load::{Loader, Table};
 pub use fit::{Tables, find_tables};
 
 use super::job::Job;
-use super::server::{expect, listed};
+use super::limits::expect;
+use super::server::listed;
 use terminal::{Failure, exit, note, print};
 use trial::need;
 
@@ -31,7 +32,7 @@ pub fn prepare(job: &Job) -> Result<u8, Failure> {
         return Ok(exit::DONE);
     }
     let need = need::of_tables(job.workload.as_ref(), job.target.dialect, job.data_seed());
-    expect(job.request.target.kind, &mut admin, &need)?;
+    expect(job.request.target.kind, &job.target, &mut admin, need)?;
     let (there, _) = job.tables(&mut admin)?;
     if !there.is_empty() {
         let is = if there.len() == 1 { "a table is" } else { "tables are" };

@@ -1,29 +1,82 @@
 //! Whether a contender's server leaves room for the loads of the plan, asked before the first of them.
 
-use anyhow::Result;
+use std::path::Path;
+
+use anyhow::{Result, bail};
 use driver::Admin;
+use engine::UserServer;
 use engine::limits::{Asked, Need, Whose};
+use engine::pooler::Pooler;
 use experiment::plan;
-use experiment::{Contender, Experiment, Origin};
+use experiment::quantity::bytes_text;
+use experiment::{Contender, Experiment};
 use trial::need;
+
+use super::disk_space::free_bytes;
 
 /// One that watches a trial, and one that checks.
 const SESSIONS_BESIDE: u64 = 2;
 
-/// Fails where the settings of a server that dbduel will start are too low; a target has none here.
+/// Fails where the file's settings of a server that dbduel will start are too low.
 pub fn expect_settings(experiment: &Experiment, contender: &Contender) -> Result<()> {
-    if let Origin::Target(_) = contender.origin {
+    if contender.settings.is_empty() {
         return Ok(());
     }
     let asked = Asked::of(contender.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     contender.kind.limits().expect(&asked, &need(experiment, contender)?, Whose::Ours).map(drop)
 }
 
-/// Fails where a server that answers has too little of something; returns what may disturb the load.
-pub fn expect_server(experiment: &Experiment, contender: &Contender, admin: &mut Admin) -> Result<Vec<String>> {
+/// Fails where a server that dbduel has started has too little of something.
+pub fn expect_started(experiment: &Experiment, contender: &Contender, admin: &mut Admin) -> Result<()> {
     let limits = contender.kind.limits();
-    let whose = if let Origin::Target(_) = contender.origin { Whose::Users } else { Whose::Ours };
-    limits.expect(&(limits.ask)(admin)?, &need(experiment, contender)?, whose)
+    limits.expect(&(limits.ask)(admin)?, &need(experiment, contender)?, Whose::Ours).map(drop)
+}
+
+/// Fails where a target has too little of something, or a pooler before it lets no such load through; returns what a
+/// user should know of both.
+pub fn expect_target(experiment: &Experiment, contender: &Contender, target: &UserServer) -> Result<Vec<String>> {
+    let (limits, mut need) = (contender.kind.limits(), need(experiment, contender)?);
+    // dbduel's notes about its own tables.
+    need.transactions |= need.writes;
+    // First, because sessions that are opened for the pooler's sake are counted for a moment longer than they last.
+    let asked = (limits.ask)(&mut target.session()?)?;
+    let mut remarks = Vec::new();
+    if let Some(pooler) = target.pooler()? {
+        pooler.expect(&need)?;
+        expect_own_isolation(experiment, &pooler)?;
+        need = pooler.leaves(need);
+        remarks.push(pooler.remark());
+    }
+    remarks.extend(too_little_space(target, need.data_bytes));
+    remarks.extend(limits.expect(&asked, &need, Whose::Users)?);
+    Ok(remarks)
+}
+
+/// Of a server on this host whose folder of data can be seen. Tables of an earlier run are dropped first, so nothing is
+/// refused.
+fn too_little_space(target: &UserServer, needed_bytes: u64) -> Option<String> {
+    let settings = target.settings();
+    let folder = Path::new(settings.get("datadir").or_else(|| settings.get("data_directory"))?);
+    let free = free_bytes(folder).ok().filter(|free| target.is_on_this_host() && *free < needed_bytes)?;
+    Some(format!(
+        "about {} will be loaded into {}, where {} are free\n  next: free some, or plan fewer rows or warehouses",
+        bytes_text(needed_bytes),
+        folder.display(),
+        bytes_text(free)
+    ))
+}
+
+/// Settings of a session would be left to other clients of a pooler.
+fn expect_own_isolation(experiment: &Experiment, pooler: &Pooler) -> Result<()> {
+    let mut choices = experiment.workloads.iter();
+    if !pooler.is_shared() || choices.all(|choice| choice.isolation.is_none()) {
+        return Ok(());
+    }
+    bail!(
+        "{} stands before the server: `isolation` is a setting of a session, and clients have none of their own\n  \
+         next: leave `isolation` out, or name the server itself",
+        pooler.text()
+    )
 }
 
 /// What the most demanding loads of the plan need.
@@ -32,12 +85,17 @@ fn need(experiment: &Experiment, contender: &Contender) -> Result<Need> {
     let option = |name: &str, value: &str| format!("{name} = \"{value}\"");
     let mut all = Need { beside: SESSIONS_BESIDE, ..Need::default() };
     for choice in &experiment.workloads {
+        let mut filled = Vec::new();
         for point in experiment.points() {
-            let workload = plan::workload(choice, &choice.data_point(&point))?;
+            let data_point = choice.data_point(&point);
+            let workload = plan::workload(choice, &data_point)?;
             let rate = choice.rate_at(&point).map(|rate| rate.per_sec);
             let clients = choice.all_clients_at(&point);
             all = all.or(need::of_clients(workload.as_ref(), dialect, clients, rate, &option));
-            all = all.or(need::of_tables(workload.as_ref(), dialect, choice.data_seed));
+            if !filled.contains(&data_point) {
+                all = all.or(need::of_tables(workload.as_ref(), dialect, choice.data_seed));
+                filled.push(data_point);
+            }
         }
     }
     Ok(all)

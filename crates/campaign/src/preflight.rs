@@ -19,7 +19,7 @@ pub struct Preflight {
     refused: Vec<(String, Error)>,
     /// What the run needs of this host, and cannot have.
     host: Option<Error>,
-    /// What could not be checked, and why, what targets take from elsewhere, and what of them may disturb a load.
+    /// What could not be checked, and why, what targets take from elsewhere, and what else of them is to be known.
     pub remarks: Vec<String>,
 }
 
@@ -55,13 +55,13 @@ impl Preflight {
     }
 }
 
-/// What of a contender is not known before it is fetched, where the parts of a target come from, and what of it may
-/// disturb a load; an error where it would be refused.
+/// What of a contender is not known before it is fetched, where the parts of a target come from, and what a user should
+/// know of it; an error where it would be refused.
 fn refuse_here(experiment: &Experiment, contender: &Contender) -> Result<Vec<String>> {
     if let Origin::Target(target) = &contender.origin {
         let target = UserServer::reach(contender.kind, target)?;
-        let disturbing = limits::expect_server(experiment, contender, &mut target.session()?)?;
-        let remarks = target.sources().map(str::to_owned).into_iter().chain(disturbing);
+        let known = limits::expect_target(experiment, contender, &target)?;
+        let remarks = target.sources().map(str::to_owned).into_iter().chain(known);
         return Ok(remarks.map(|text| format!("contender `{}`: {text}", contender.name)).collect());
     }
     limits::expect_settings(experiment, contender)?;

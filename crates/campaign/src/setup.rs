@@ -197,8 +197,8 @@ impl<'a> Setup<'a> {
         if let Origin::Target(target) = &contender.origin {
             progress.status("connect", &contender.name);
             let reached = UserServer::reach(contender.kind, target)?;
-            let disturbing = limits::expect_server(self.experiment, contender, &mut reached.session()?)?;
-            for text in reached.sources().map(str::to_owned).into_iter().chain(disturbing) {
+            let known = limits::expect_target(self.experiment, contender, &reached)?;
+            for text in reached.sources().map(str::to_owned).into_iter().chain(known) {
                 progress.print(&format!("contender `{}`: {text}", contender.name));
             }
             return Ok(Provided::UserServer(reached));
@@ -629,9 +629,9 @@ impl<'a> Setup<'a> {
             let planned = &PlannedTrial { purpose: Purpose::Compare, ..planned.clone() };
             let trial = self.trial(planned, logs, Duration::ZERO);
             let Rehearsed { server, isolation, loaded: values } = rehearse(&trial)?;
-            if learned.is_none() {
-                // What a version has by default may be too low as well; remarks are those of its settings.
-                limits::expect_server(self.experiment, prepared.contender, &mut server.session()?)?;
+            if learned.is_none() && matches!(server, RunningServer::Managed(_)) {
+                // What a version has by default may be too low as well.
+                limits::expect_started(self.experiment, prepared.contender, &mut server.session()?)?;
             }
             loaded.push(Loaded { contender: prepared.contender.name.clone(), dataset: filling.title(), values });
             let ddl = ddl(&server, &filling.workload)?;
@@ -639,6 +639,7 @@ impl<'a> Setup<'a> {
             let checksums = checksums(&server, filling.workload.as_ref())?;
             let class = server.durability_class(&ddl);
             let build = server.build()?;
+            let pooler = pooler(&server)?;
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
                 title: server.engine().title().to_owned(),
@@ -654,6 +655,7 @@ impl<'a> Setup<'a> {
                 checksums: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
                 build,
+                pooler,
             });
             // One promise for all that a contender does: its weakest.
             facts.durability_class = weaker_class(class, &facts.durability_class).to_owned();
@@ -667,6 +669,14 @@ impl<'a> Setup<'a> {
             server.stop()?;
         }
         learned.ok_or_else(|| anyhow!("the experiment has no workload"))
+    }
+}
+
+/// What stands before a target.
+fn pooler(server: &RunningServer) -> Result<Option<String>> {
+    match server {
+        RunningServer::Managed(_) => Ok(None),
+        RunningServer::UserServer(user_server) => Ok(user_server.pooler()?.map(|pooler| pooler.text())),
     }
 }
 

@@ -273,6 +273,28 @@ fn clients_connect_to_the_servers_of_a_list() {
     assert!(err.contains("other.sock: "), "{err}");
 }
 
+/// More clients than the server has connections for, and more statements than it lets be prepared.
+fn what_the_server_has_too_little_of_is_refused_before_the_load(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    let tables = "oltp_read_write --table-size=100";
+    subject.expect(0, &format!("{tables} prepare"));
+    let (_, err) = subject.expect(4, &format!("{tables} --threads=900 run"));
+    let change = if dialect == Dialect::Postgres { "ALTER SYSTEM SET" } else { "SET GLOBAL" };
+    assert!(err.contains("error: ") && err.contains("`max_connections` = "), "{err}");
+    assert!(err.contains("900 clients need 900 connections\n  next: ") && err.contains(change), "{err}");
+    if dialect == Dialect::MySql {
+        let mut admin = subject.admin();
+        let before = admin.value("SELECT @@max_prepared_stmt_count").unwrap().unwrap();
+        admin.run("SET GLOBAL max_prepared_stmt_count = 40").unwrap();
+        let (_, err) = subject.expect(4, &format!("{tables} --threads=4 run"));
+        let as_text = subject.expect(0, &format!("{tables} --threads=4 --events=20 --db-ps-mode=disable run"));
+        admin.run(&format!("SET GLOBAL max_prepared_stmt_count = {before}")).unwrap();
+        assert!(err.contains("`max_prepared_stmt_count` = 40: 4 clients prepare 44"), "{err}");
+        assert!(err.contains("--db-ps-mode=disable"), "{err}");
+        assert!(as_text.0.contains("total number of events:              20"), "{}{}", as_text.0, as_text.1);
+    }
+}
+
 /// Stops a server and its children for a while; the pause is what is tested, and waits for nothing.
 fn pause_family(pid: i32, time: Duration) {
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
@@ -333,6 +355,12 @@ macro_rules! on {
             #[ignore = "needs a server"]
             fn an_interrupted_command_leaves_no_statement_behind() {
                 super::an_interrupted_command_leaves_no_statement_behind($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn what_the_server_has_too_little_of_is_refused_before_the_load() {
+                super::what_the_server_has_too_little_of_is_refused_before_the_load($dialect);
             }
             $($more)*
         }

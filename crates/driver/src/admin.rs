@@ -48,6 +48,15 @@ impl Admin {
         }
     }
 
+    /// The number that the session was given at login; an engine inside this process gives none.
+    pub fn session_number(&self) -> Option<u64> {
+        match &self.connection {
+            AnyConnection::MySql(connection) => Some(connection.session_number()),
+            AnyConnection::Postgres(connection) => connection.session_number(),
+            AnyConnection::Sqlite(_) => None,
+        }
+    }
+
     pub fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
         self.connection.set_timeout(timeout)
     }

@@ -51,6 +51,9 @@ pub const CHECKPOINT_INTERVAL: &str = "checkpoint_interval_s";
 /// At work for a client, the session that asks not counted.
 pub const THREADS_RUNNING: &str = "threads_running";
 pub const DATABASE_BYTES: &str = "database_bytes";
+/// Sessions of the server, or of one database of it where sessions belong to one: of clients, or of a pooler before it,
+/// and the one that asks.
+pub const SESSIONS: &str = "sessions";
 /// How much of [`REDO_CAPACITY`] a crash would have to replay.
 pub const CHECKPOINT_AGE_SHARE: &str = "checkpoint_age_share";
 

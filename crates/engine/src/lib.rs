@@ -34,6 +34,7 @@ mod other_path;
 mod own_data;
 mod own_folder;
 mod password;
+pub mod pooler;
 mod programs;
 mod provision;
 pub mod request;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use driver::{Admin, Dialect, Endpoint, Error, Secret};
+use driver::{Admin, Dialect, Endpoint, Error, Login, Secret};
 
 use super::keeper::PASSWORD_VARIABLE;
 use super::server_process::{self, Listening};
@@ -17,6 +17,7 @@ use super::{Engine, NOT_KNOWN};
 use record::secrets::MASK;
 
 use crate::password::{PasswordSource, Renewal};
+use crate::pooler::{Pooler, recognise};
 use crate::request::TargetChoice;
 use crate::target_url::{Around, Session, TargetUrl, ThisHost};
 
@@ -107,6 +108,18 @@ impl UserServer {
         let mut admin = log_in(&url).map_err(|error| login_failure(&url, &error))?;
         admin.set_timeout(Some(ANSWER_LIMIT))?;
         Ok(admin)
+    }
+
+    /// What stands between this host and the server.
+    pub fn pooler(&self) -> Result<Option<Pooler>> {
+        let target = self.target();
+        let mut connect = |database: Option<&str>| {
+            let database = database.map(str::to_owned).or_else(|| target.login.database.clone());
+            let login = Login { database, ..target.login.clone() };
+            Admin::connect(target.dialect, &target.endpoint, &login, ANSWER_LIMIT)
+        };
+        let found = recognise(target.dialect, &mut connect);
+        found.with_context(|| format!("cannot see whether a pooler stands before {}", self.url))
     }
 
     /// The same for statements that take as long as the tables are large.

@@ -136,6 +136,8 @@ pub struct WorkloadSpec {
     pub data_key: String,
     /// Whether transactions change the tables.
     pub writes: bool,
+    /// Whether some transaction has several statements.
+    pub transactions: bool,
     /// Whether its tables are as large after a run as before, so that runs may follow each other on them.
     pub keeps_its_size: bool,
     /// How many clients it needs where the experiment gives no number; None leaves that to the caller.
@@ -169,6 +171,7 @@ impl WorkloadSpec {
         WorkloadSpec {
             data_key: data_key.into(),
             writes: false,
+            transactions: true,
             keeps_its_size: true,
             clients: None,
             needs_answers: false,

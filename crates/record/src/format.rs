@@ -239,6 +239,9 @@ pub struct ContenderFacts {
     /// Bytes of the restored data directory, by workload label.
     pub data_bytes: BTreeMap<String, u64>,
     pub build: BuildRecord,
+    /// What stands between the clients and the server: `PgBouncer 1.18.0 (transaction mode)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pooler: Option<String>,
 }
 
 /// What a server's program was compiled for, and how.

@@ -9,6 +9,7 @@ pub mod duet;
 pub mod findings;
 pub mod parts;
 pub mod probes;
+pub mod servers;
 pub mod verdicts;
 
 /// A conclusion in words, with lines of evidence behind it.

@@ -11,6 +11,7 @@ use load::{
 
 use crate::client::ScriptClient;
 use crate::program::{Program, Protocol};
+use crate::statement::Role;
 
 /// The values of `protocol` with which nothing is prepared under a name.
 const UNPREPARED: &[&str] = &[Protocol::Extended.name(), Protocol::Simple.name()];
@@ -39,6 +40,7 @@ impl Workload for Script {
             title: one.name.clone().into(),
             p90_limit_s: None,
         };
+        let opens = |program: &Program| program.statements.iter().any(|one| one.role == Role::Begin);
         let reads_values = |program: &Program| program.statements.iter().any(|one| one.reads_values);
         let mut notes = Vec::new();
         if !self.has_notes() && self.checks.is_empty() {
@@ -54,6 +56,7 @@ impl Workload for Script {
         }
         WorkloadSpec {
             writes: self.changes_rows(),
+            transactions: self.programs().any(opens),
             keeps_its_size: !self.changes_rows(),
             needs_answers: self.has_notes() || self.programs().any(reads_values),
             latency_limit: self.latency_limit,

@@ -8,7 +8,7 @@ use engine::limits::Need;
 use load::{Preparing, Table, Workload};
 
 /// Rows whose size is looked at, of each table.
-const ROWS_SEEN: u64 = 200;
+const ROWS_SEEN: u64 = 20;
 
 /// What so many clients need, at a rate or as fast as they can. `option` writes an option with its value as the user
 /// does.
@@ -22,8 +22,10 @@ pub fn of_clients(
     let background = workload.defers_work().map_or(0, |work| work.background(clients).slots);
     let sessions = u64::from(clients) + u64::from(background);
     let spec = workload.spec();
-    let mut need = Need { clients: sessions, writes: spec.writes, ..Need::default() };
-    match workload.preparing(dialect) {
+    let mut need = Need { clients: sessions, writes: spec.writes, transactions: spec.transactions, ..Need::default() };
+    let preparing = workload.preparing(dialect);
+    need.may_prepare = preparing != Preparing::Nothing;
+    match preparing {
         Preparing::Unknown => {}
         Preparing::Nothing => need.prepared = Some(0),
         Preparing::Statements { each, option: name, instead } => {

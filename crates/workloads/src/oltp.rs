@@ -59,6 +59,7 @@ impl Workload for Oltp {
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             writes: self.changes_rows(),
+            transactions: self.transaction(),
             keeps_its_size: self.rows_after() == Rows::Stay,
             rests: self.classic.delay_us.map(|(_, most_us)| Duration::from_micros(most_us)),
             ..WorkloadSpec::reading(self.schema.data_key())

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::server::expect;
+use crate::limits::{expect, note_sessions};
 use ::report::pgbench::{Progress, progress, report};
 use anyhow::anyhow;
 use driver::{Admin, Code, Dialect, Endpoint, Error};
@@ -38,7 +38,7 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
     let scripts = compiled(job, scale)?;
     let option = |_: &str, value: &str| format!("-M {value}");
     let need = need::of_clients(scripts.as_ref(), job.target.dialect, request.clients, request.rate, &option);
-    expect(job.place.kind, &mut admin, &need)?;
+    let pooler = expect(job.place.kind, &job.target, &mut admin, need)?;
     let partitions = partitions(&mut admin);
     vacuum(job, &mut admin, &scripts);
     drop(admin);
@@ -62,6 +62,7 @@ pub fn run(job: &Job) -> Result<u8, Failure> {
         write();
     };
     let measured = load.measure(request.duration, &mut look, &mut || ());
+    pooler.iter().for_each(|pooler| note_sessions(job.place.kind, &job.target, pooler, request.clients));
     write();
     log.map_or(Ok(()), Log::end).map_err(|error| anyhow!("cannot write the log: {error}"))?;
     let lost = transactions.map_or(0, |transactions| transactions.lost());

@@ -56,6 +56,7 @@ pub struct MySqlConnection {
     login: Box<Login>,
     statements: Vec<Prepared>,
     server_version: String,
+    session: u32,
     /// Number of the last packet that we or the server sent.
     sequence: u8,
 }
@@ -87,7 +88,7 @@ impl MySqlConnection {
         let transport = Transport::connect(endpoint, FAREWELL, timeout)?;
         let login = Box::new(login.clone());
         let (statements, server_version) = (Vec::new(), String::new());
-        let mut connection = MySqlConnection { transport, login, statements, server_version, sequence: 0 };
+        let mut connection = MySqlConnection { transport, login, statements, server_version, session: 0, sequence: 0 };
         connection.set_up()?;
         Ok(connection)
     }
@@ -95,6 +96,7 @@ impl MySqlConnection {
     /// From a fresh socket to where statements can be prepared.
     fn set_up(&mut self) -> Result<(), Error> {
         let session = complete(self.log_in())?;
+        self.session = session;
         let login = Login { database: None, on_connect: Vec::new(), ..(*self.login).clone() };
         self.transport.end_login(Box::new(move |endpoint| kill(endpoint, &login, session)));
         for at in 0..self.login.on_connect.len() {
@@ -173,6 +175,11 @@ impl MySqlConnection {
     /// As in the server's greeting, without the `5.5.5-` that MariaDB once put in front.
     pub fn server_version(&self) -> &str {
         &self.server_version
+    }
+
+    /// As in the server's greeting.
+    pub fn session_number(&self) -> u64 {
+        self.session.into()
     }
 
     pub(crate) fn transport(&self) -> &Transport {

@@ -40,6 +40,7 @@ pub struct PostgresConnection {
     login: Box<Login>,
     statements: Vec<Kept>,
     server_version: String,
+    session: Option<u64>,
     /// Executions in the outbox that wait for [`Connection::send_queued`].
     queued: usize,
 }
@@ -105,8 +106,14 @@ impl PostgresConnection {
     pub fn connect(endpoint: &Endpoint, login: &Login, timeout: Duration) -> Result<PostgresConnection, Error> {
         let transport = Transport::connect(endpoint, FAREWELL, timeout)?;
         let login = Box::new(login.clone());
-        let mut connection =
-            PostgresConnection { transport, login, statements: Vec::new(), server_version: String::new(), queued: 0 };
+        let mut connection = PostgresConnection {
+            transport,
+            login,
+            statements: Vec::new(),
+            server_version: String::new(),
+            session: None,
+            queued: 0,
+        };
         connection.set_up()?;
         Ok(connection)
     }
@@ -117,6 +124,7 @@ impl PostgresConnection {
             complete(self.encrypt())?;
         }
         let key = complete(self.log_in())?;
+        self.session = key.first_chunk().map(|number| u32::from_be_bytes(*number).into());
         self.transport.end_login(Box::new(move |endpoint| cancel(endpoint, &key)));
         for at in 0..self.login.on_connect.len() {
             expect_idle(&mut self.transport)?;
@@ -167,6 +175,11 @@ impl PostgresConnection {
     /// The parameter `server_version`: `17.7`, `15.18 (Debian 15.18-0+deb12u1)`.
     pub fn server_version(&self) -> &str {
         &self.server_version
+    }
+
+    /// The process that serves the session, as the login gave it.
+    pub fn session_number(&self) -> Option<u64> {
+        self.session
     }
 
     pub(crate) fn transport(&self) -> &Transport {

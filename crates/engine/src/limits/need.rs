@@ -11,6 +11,8 @@ pub struct Need {
     pub beside: u64,
     /// Statements that all clients together prepare; None where that is not known before they run.
     pub prepared: Option<u64>,
+    /// Clients prepare statements under names, or may.
+    pub may_prepare: bool,
     /// The option with which nothing is prepared, as the user writes it.
     pub unprepared: Option<String>,
     /// The longest statement or row of parameters that is sent, where that is known.
@@ -19,6 +21,8 @@ pub struct Need {
     pub idle: Option<Duration>,
     /// Tables are changed, by clients or before they come.
     pub writes: bool,
+    /// Some transaction has several statements.
+    pub transactions: bool,
     /// Tables that are made without a primary key.
     pub without_key: Vec<String>,
     /// What is loaded.
@@ -40,10 +44,12 @@ impl Need {
             clients: self.clients.max(other.clients),
             beside: self.beside.max(other.beside),
             prepared: self.prepared.max(other.prepared),
+            may_prepare: self.may_prepare || other.may_prepare,
             unprepared: self.unprepared.or(other.unprepared),
             packet_bytes: self.packet_bytes.max(other.packet_bytes),
             idle: self.idle.max(other.idle),
             writes: self.writes || other.writes,
+            transactions: self.transactions || other.transactions,
             without_key,
             data_bytes: self.data_bytes.max(other.data_bytes),
         }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use driver::{Admin, Error};
 
 use engine::counters::{
-    CHECKPOINT_AGE, CHECKPOINT_AGE_SHARE, Counters, DeferredState, DeferredWork, Kind, Paid, REDO_CAPACITY,
+    CHECKPOINT_AGE, CHECKPOINT_AGE_SHARE, Counters, DeferredState, DeferredWork, Kind, Paid, REDO_CAPACITY, SESSIONS,
     THREADS_RUNNING,
 };
 
@@ -50,6 +50,7 @@ const STATUS: &[(&str, &[&str], Kind)] = &[
     ("pending_fsyncs", &["Innodb_data_pending_fsyncs"], Kind::State),
     ("pending_reads", &["Innodb_data_pending_reads"], Kind::State),
     ("pending_writes", &["Innodb_data_pending_writes"], Kind::State),
+    (SESSIONS, &["Threads_connected"], Kind::State),
     (THREADS_RUNNING, &["Threads_running"], Kind::State),
 ];
 /// As above, of the last checkpoint's place in the log.

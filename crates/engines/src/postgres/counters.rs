@@ -9,7 +9,7 @@ use driver::{Admin, Error};
 use Kind::{Counter, State};
 use engine::counters::{
     CHECKPOINT_AGE, CHECKPOINT_AGE_SHARE, CHECKPOINT_INTERVAL, CHECKPOINTS_RUNNING, Counters, DATABASE_BYTES,
-    DeferredState, DeferredWork, Kind, Paid, REDO_CAPACITY, THREADS_RUNNING,
+    DeferredState, DeferredWork, Kind, Paid, REDO_CAPACITY, SESSIONS, THREADS_RUNNING,
 };
 use engine::version_numbers;
 
@@ -58,6 +58,7 @@ const SOURCES: &[Source] = &[
                 Counter,
             ),
             (DATABASE_BYTES, "pg_database_size(datid)", State),
+            (SESSIONS, "numbackends", State),
         ],
     },
     Source {
@@ -235,6 +236,7 @@ const SAMPLED: &[&str] = &[
     CHECKPOINT_AGE_SHARE,
     CHECKPOINTS_RUNNING,
     REDO_CAPACITY,
+    SESSIONS,
     THREADS_RUNNING,
     VACUUMS,
 ];

@@ -9,7 +9,7 @@ use record::format::operations::PARTIAL;
 use record::format::{ContenderRecord, DecisionKind, Point, SideRecord, TrialRecord, point_text};
 use record::point::CORES;
 
-use super::{Said, aa, duet, one_line, parts, probes};
+use super::{Said, aa, duet, one_line, parts, probes, servers};
 use crate::wording::{joined, percent, ratio_text};
 use crate::{Evidence, wording};
 
@@ -45,6 +45,8 @@ fn shown(evidence: &Evidence, finding: &Finding) -> Option<String> {
         Facts::GivenUp(all) => format!("{} given up.", counted(all.len(), "load level")),
         Facts::OrderMatters { interaction, .. } => order_matters(interaction),
         Facts::Lost(all) => lost(all),
+        Facts::BehindPooler(all) => servers::behind_pooler(all),
+        Facts::WorkDiffers(all) => servers::work_differs(all),
         Facts::Headroom(_) => "Throughput rose with twice the generator's threads.".to_owned(),
         Facts::FalseDifferences(_) => {
             "A/A tests found differences on this host more often than chance allows; `dbduel aa` shows where."
@@ -77,7 +79,7 @@ pub fn meaning(kind: FindingKind) -> &'static str {
     MEANINGS.iter().find(|(one, _)| *one == kind).map_or("", |(_, meaning)| meaning)
 }
 
-const MEANINGS: [(FindingKind, &str); 34] = [
+const MEANINGS: [(FindingKind, &str); 36] = [
     (
         FindingKind::FailedTrials,
         "The pair of a failed trial is missing; with more than one pair in ten missing there is no verdict. The \
@@ -174,6 +176,17 @@ const MEANINGS: [(FindingKind, &str); 34] = [
         "dbduel does not manage these servers: they run with their own settings and are not restarted between trials. \
          Tables are loaded again before each trial that writes, and once for a read-only workload. CPU time \
          is seen of servers on this host only, and counters as far as the account may ask.",
+    ),
+    (
+        FindingKind::BehindPooler,
+        "Every statement passes the pooler, so its time is part of each figure, and how many sessions the server has is \
+         the pooler's to decide. Counters of the server are those of the one behind it. Name the server itself to \
+         measure it alone.",
+    ),
+    (
+        FindingKind::WorkDiffers,
+        "The same statements mean or do something else under these settings, so part of a difference may be theirs. Give \
+         all contenders the same values to compare the servers alone.",
     ),
     (
         FindingKind::TransportDiffers,
@@ -283,6 +296,8 @@ fn lines(evidence: &Evidence, finding: &Finding) -> Vec<String> {
             };
             all.iter().map(|one| line(&one.point, &one.contender, &one.workload, &one.because)).collect()
         }
+        Facts::BehindPooler(all) => all.iter().map(servers::behind_pooler_line).collect(),
+        Facts::WorkDiffers(all) => all.iter().map(servers::work_differs_line).collect(),
         Facts::Headroom(all) => all.iter().map(probes::headroom).collect(),
         Facts::HeadroomUnfinished(all) => all.iter().map(probes::headroom_unfinished).collect(),
         Facts::CauseTestsUnfinished(all) => all.iter().map(probes::cause_test_unfinished).collect(),

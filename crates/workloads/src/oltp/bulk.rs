@@ -54,7 +54,8 @@ fn table_name(table: u64) -> String {
 
 impl Workload for BulkInsert {
     fn spec(&self) -> WorkloadSpec {
-        WorkloadSpec::writing(format!("oltp-1.0 bulk_insert tables={}", self.tables))
+        let data_key = format!("oltp-1.0 bulk_insert tables={}", self.tables);
+        WorkloadSpec { transactions: false, ..WorkloadSpec::writing(data_key) }
     }
 
     fn tables(&self, dialect: Dialect) -> Vec<Table> {
