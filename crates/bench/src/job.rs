@@ -35,7 +35,8 @@ impl Job {
         let workload = Options::new(request.workload.options, &request.workload_options)
             .and_then(|options| (request.workload.build)(&options))
             .map_err(|error| Failure::usage(anyhow!("{}: {error}", request.workload.name)))?;
-        let password_is_typed = request.target.password.is_some() && request.password == PasswordSource::Unnamed;
+        let is_typed = !request.target_is_default && request.password == PasswordSource::Unnamed;
+        let password_is_typed = is_typed && request.target.password.is_some();
         if !request.dry_run {
             request.target = located(&request.target, &request.password)?;
         }

@@ -184,6 +184,7 @@ fn file_word(value: &OptionValue) -> Option<String> {
 /// command line, which must not be printed, from the environment.
 fn line(verb: &str, request: &Request) -> String {
     let url = shell_word(&TargetUrl { password: None, ..request.target.clone() }.to_string());
+    let target = if request.target_is_default { String::new() } else { format!(" --target {url}") };
     let password = match &request.password {
         PasswordSource::Unnamed => String::new(),
         PasswordSource::File(path) => format!(" --password-file {}", shell_word(&path.display().to_string())),
@@ -209,7 +210,7 @@ fn line(verb: &str, request: &Request) -> String {
         format!(" {}", shell_word(&format!("--{}={value}", name.replace('_', "-"))))
     });
     let (name, options) = (request.workload.name, options.collect::<String>());
-    format!("dbduel {verb} {name} --target {url}{options}{password}")
+    format!("dbduel {verb} {name}{target}{options}{password}")
 }
 
 fn has_code(error: &Error, codes: [&str; 2]) -> bool {

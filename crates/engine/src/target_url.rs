@@ -6,7 +6,7 @@
 //! and no text made here holds a password, and a part that cannot be honoured is a mistake, or is named.
 
 mod around;
-mod database_url;
+mod frameworks;
 mod jdbc;
 mod libpq;
 mod libpq_around;
@@ -42,6 +42,9 @@ impl Completed {
     }
 }
 
+/// Where applications have the URL of their database.
+const DATABASE_URL: &str = "DATABASE_URL";
+
 impl TargetUrl {
     /// Whether a word names a server that runs: by a URL, or by a connection string of libpq.
     pub fn is_target(text: &str) -> bool {
@@ -59,20 +62,25 @@ impl TargetUrl {
         let Some((scheme, rest)) = text.split_once("://") else {
             return Err(format!("the target is no URL; {EXPECTED}"));
         };
-        let Some(kind) = TargetKind::of_scheme(&scheme.to_ascii_lowercase()) else {
+        let (scheme, rest, idle) = frameworks::respelt(scheme, rest);
+        let Some(kind) = TargetKind::of_scheme(&scheme) else {
             return Err(format!("`{scheme}://` is no kind of server that dbduel knows; {EXPECTED}"));
         };
-        let written = Written::of(rest)?;
-        match kind {
+        let written = Written::of(&rest)?;
+        let mut target = match kind {
             TargetKind::Sqlite => file(written),
             TargetKind::Postgres => libpq::of_uri(written),
             TargetKind::Mysql | TargetKind::Mariadb => mysql_options::of_url(kind, written),
-        }
+        }?;
+        target.idle.extend(idle);
+        Ok(target)
     }
 
     /// The target that `DATABASE_URL` names; None where it is not set.
     pub fn of_database_url(around: &dyn Around) -> Option<Result<TargetUrl, String>> {
-        database_url::read(around, TargetUrl::parse)
+        let text = around.variable(DATABASE_URL)?;
+        let file = frameworks::file_of(&text, around);
+        Some(file.unwrap_or_else(|| TargetUrl::parse(&text)).map_err(|why| format!("{DATABASE_URL}: {why}")))
     }
 
     /// The target with what it leaves open from where its kind's own clients take it.

@@ -307,6 +307,7 @@ impl Draft {
         if self.dry_run {
             refuse_to_pretend(workload, spec.needs_answers)?;
         }
+        let target_is_default = self.target.is_open() && !self.dry_run;
         let (target, further) = self.servers(action)?;
         Ok(Request {
             action,
@@ -315,6 +316,7 @@ impl Draft {
             workload_options,
             compat,
             target,
+            target_is_default,
             further,
             dry_run: self.dry_run,
             no_wait: self.no_wait,

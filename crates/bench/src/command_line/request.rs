@@ -119,6 +119,8 @@ pub struct Request {
     pub workload_options: BTreeMap<String, OptionValue>,
     pub compat: Option<Compat>,
     pub target: TargetUrl,
+    /// It stands in DATABASE_URL and not on the command line.
+    pub target_is_default: bool,
     /// Servers of the same login that clients also connect to, in turn with the target.
     pub further: Vec<TargetUrl>,
     /// Against a server that does nothing, in place of the target.

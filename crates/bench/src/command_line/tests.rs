@@ -342,7 +342,10 @@ fn tests_without_a_database_are_refused_by_name() {
 fn a_line_without_a_target_means_that_of_the_environment() {
     let default = || Some(TargetUrl::parse("mysql://env@db/x"));
     let target = |line: &str| match read(Verb::Bench, &words(line), &no_file, default()) {
-        Ok(Asked::Do(request)) => (request.target.to_string(), request.notes.join("; ")),
+        Ok(Asked::Do(request)) => {
+            assert_eq!(request.target_is_default, line == "oltp_read_only");
+            (request.target.to_string(), request.notes.join("; "))
+        }
         _ => panic!("{line}"),
     };
     let (url, note) = target("oltp_read_only");

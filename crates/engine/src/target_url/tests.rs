@@ -431,6 +431,11 @@ fn a_database_url_is_read_as_the_frameworks_spell_it() {
     check("host=db dbname=x", "postgres://db/x");
     check("jdbc:mysql://db/x", "mysql://db/x");
     assert_eq!(of("mysql2://a@db/x?pool=5", Vec::new()).unwrap().idle, ["pool"]);
+    let of_a_pool = parsed("postgresql+asyncpg://a@db/x?pool=5&sslmode=require");
+    assert_eq!(
+        (of_a_pool.to_string().as_str(), of_a_pool.idle),
+        ("postgres://a@db/x?tls=require", vec!["pool".into()])
+    );
     let relative = of("sqlite:///db.sqlite3", vec![("db.sqlite3", 0o600, "")]).unwrap();
     assert_eq!(relative.database(), std::env::current_dir().unwrap().join("db.sqlite3").to_str().unwrap());
     let error = of("oracle://a:hunter2@db/x", Vec::new()).unwrap_err();

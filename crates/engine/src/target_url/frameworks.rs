@@ -1,4 +1,4 @@
-//! `DATABASE_URL`, as Rails, Django and others spell it.
+//! URLs as Rails, Django, SQLAlchemy and others spell them.
 //!
 //! Schemes name drivers, and options are those of a pool of connections, which has no use here.
 
@@ -8,13 +8,8 @@ use super::around::Around;
 use super::model::{TargetKind, TargetUrl};
 use super::written::decoded;
 
-pub const DATABASE_URL: &str = "DATABASE_URL";
-
-/// The reader of every other URL.
-pub type Parse = fn(&str) -> Result<TargetUrl, String>;
-
 /// Options of the frameworks themselves.
-const OF_FRAMEWORKS: [&str; 13] = [
+const OPTIONS: [&str; 13] = [
     "pool",
     "max_connections",
     "timeout",
@@ -30,46 +25,42 @@ const OF_FRAMEWORKS: [&str; 13] = [
     "pool_timeout",
 ];
 
-/// The target that the variable names; None where it is not set.
-pub fn read(around: &dyn Around, parse: Parse) -> Option<Result<TargetUrl, String>> {
-    let text = around.variable(DATABASE_URL)?;
-    Some(of(&text, around, parse).map_err(|why| format!("{DATABASE_URL}: {why}")))
-}
-
-fn of(text: &str, around: &dyn Around, parse: Parse) -> Result<TargetUrl, String> {
-    let Some((scheme, rest)) = text.split_once(':').filter(|(scheme, _)| *scheme != "jdbc" && !scheme.contains('='))
-    else {
-        return parse(text);
-    };
+/// Scheme and rest of a URL in the words of the servers' own clients, and the options without use.
+pub fn respelt(scheme: &str, rest: &str) -> (String, String, Vec<String>) {
     // `postgresql+psycopg2`, `mysql+pymysql`
     let scheme = scheme.split('+').next().unwrap_or(scheme).to_ascii_lowercase();
     let scheme = match scheme.as_str() {
-        "sqlite" | "sqlite3" => return file(rest, around),
         "mysql2" | "trilogy" | "mysql-connector" => "mysql",
         "postgis" | "pgsql" | "psql" => "postgres",
         other => other,
     };
-    let (before, query) = rest.split_once('?').map_or((rest, None), |(before, query)| (before, Some(query)));
-    let is_of_framework = |option: &&str| OF_FRAMEWORKS.contains(&option.split('=').next().unwrap_or_default());
-    let (idle, options): (Vec<&str>, Vec<&str>) =
-        query.into_iter().flat_map(|query| query.split('&')).filter(|one| !one.is_empty()).partition(is_of_framework);
+    let Some((before, query)) = rest.split_once('?') else {
+        return (scheme.to_owned(), rest.to_owned(), Vec::new());
+    };
+    let name = |option: &str| option.split('=').next().unwrap_or_default().to_owned();
+    let is_idle = |option: &&str| OPTIONS.contains(&name(option).as_str());
+    let (idle, options): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_idle);
     // Rails has these names without a hyphen.
-    let named = |option: &&str| {
+    let hyphened = |option: &str| {
         ["sslca", "sslcert", "sslkey"].iter().find_map(|name| {
             let rest = option.strip_prefix(name).filter(|rest| scheme == "mysql" && rest.starts_with('='))?;
             Some(format!("ssl-{}{rest}", &name[3..]))
         })
     };
-    let options: Vec<String> =
-        options.iter().map(|option| named(option).unwrap_or_else(|| (*option).to_owned())).collect();
+    let options: Vec<String> = options.iter().map(|one| hyphened(one).unwrap_or_else(|| (*one).to_owned())).collect();
     let sign = if options.is_empty() { "" } else { "?" };
-    let mut target = parse(&format!("{scheme}:{before}{sign}{}", options.join("&")))?;
-    target.idle.extend(idle.iter().map(|option| option.split('=').next().unwrap_or_default().to_owned()));
-    Ok(target)
+    let rest = format!("{before}{sign}{}", options.join("&"));
+    (scheme.to_owned(), rest, idle.into_iter().map(name).collect())
 }
 
-/// Four slashes are an absolute path; three are one for Rails and a relative one for Django and SQLAlchemy, so the file
-/// that is there decides.
+/// The file of SQLite that a `DATABASE_URL` names; None where it names another server. Four slashes are an absolute path;
+/// three are one for Rails and a relative one for Django and SQLAlchemy, so the file that is there decides.
+pub fn file_of(text: &str, around: &dyn Around) -> Option<Result<TargetUrl, String>> {
+    let (scheme, rest) = text.split_once(':')?;
+    let scheme = scheme.split('+').next().unwrap_or(scheme);
+    ["sqlite", "sqlite3"].contains(&scheme.to_ascii_lowercase().as_str()).then(|| file(rest, around))
+}
+
 fn file(rest: &str, around: &dyn Around) -> Result<TargetUrl, String> {
     let rest = decoded(rest.split('?').next().unwrap_or_default(), "path")?;
     let path = match rest.strip_prefix("//") {
@@ -83,7 +74,7 @@ fn file(rest: &str, around: &dyn Around) -> Result<TargetUrl, String> {
                 "a SQLite target has no host; expected three slashes before the path: sqlite:///path".to_owned()
             );
         }
-        None => rest.to_owned(),
+        None => rest,
     };
     if path.is_empty() || path.ends_with('/') || path == ":memory:" {
         return Err("the SQLite target names no file; expected sqlite:///path".to_owned());
