@@ -649,6 +649,7 @@ impl<'a> Setup<'a> {
                 changed_defaults: changed_defaults(plan, &prepared.contender.name, &server),
                 durability_class: class.to_owned(),
                 file_system: server.file_system(),
+                target_sources: server.target_sources().map(str::to_owned),
                 isolation: BTreeMap::new(),
                 ddl: BTreeMap::new(),
                 plans: BTreeMap::new(),

@@ -224,6 +224,10 @@ pub struct ContenderFacts {
     /// Absent where it cannot be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
+    /// What of a target's URL came from where, and which of its hosts answered:
+    /// `postgres://app@db/x: user from PGUSER, password from ~/.pgpass`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_sources: Option<String>,
     /// Isolation level of the clients' sessions as read back, by workload label.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub isolation: BTreeMap<String, String>,

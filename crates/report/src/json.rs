@@ -154,6 +154,9 @@ struct Contender<'a> {
     storage: &'a str,
     /// Null where nothing is seen of it.
     file_system: Option<&'a str>,
+    /// What of a target's URL came from where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target_sources: Option<&'a str>,
     /// Where it is not that of the method.
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<&'a str>,
@@ -362,6 +365,7 @@ fn contender<'a>(
         isolation: facts.map(|facts| &facts.isolation),
         storage: &contender.storage,
         file_system: facts.and_then(|facts| facts.file_system.as_deref()),
+        target_sources: facts.and_then(|facts| facts.target_sources.as_deref()),
         transport: contender.transport.as_deref(),
         cores: contender.cores.as_deref(),
         memory_bytes: contender.memory_bytes,

@@ -216,6 +216,14 @@ impl RunningServer<'_> {
         storage.map(|storage| storage.file_system)
     }
 
+    /// What of a target's URL came from where.
+    pub fn target_sources(&self) -> Option<&str> {
+        match self {
+            RunningServer::Managed(_) => None,
+            RunningServer::UserServer(user_server) => user_server.sources(),
+        }
+    }
+
     /// Whether the server is still there, or how it ended. Of a target only a login would
     /// show it, and the lost connection has shown as much.
     pub(super) fn check_alive(&mut self) -> Result<()> {

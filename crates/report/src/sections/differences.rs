@@ -52,7 +52,7 @@ fn contenders(evidence: &Evidence) -> Table {
             durability(evidence, &contender.name),
             wording::isolation(facts),
             place.collect::<Vec<_>>().join(", "),
-            source(contender),
+            source(contender, facts),
         ]
     };
     let columns = [
@@ -66,9 +66,13 @@ fn contenders(evidence: &Evidence) -> Table {
     Table::new(columns).with_rows(evidence.plan.contenders.iter().map(row))
 }
 
-/// Where its server came from; of an image also when it was made, and what it sets for its programs.
-fn source(contender: &ContenderRecord) -> String {
-    let Some(image) = &contender.image else { return contender.source.clone() };
+/// Where its server came from; of an image also when it was made, and what it sets for its programs; of a target also what
+/// of its URL was filled in.
+fn source(contender: &ContenderRecord, facts: Option<&ContenderFacts>) -> String {
+    let Some(image) = &contender.image else {
+        let filled_in = facts.and_then(|facts| facts.target_sources.as_deref());
+        return [Some(contender.source.as_str()), filled_in].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    };
     let made = image.created.as_deref().and_then(|time| time.split('T').next()).map(|day| format!(", made {day}"));
     let mut text = contender.source.trim_end_matches(')').to_owned() + &made.unwrap_or_default() + ")";
     for (name, value) in &image.environment {
@@ -224,4 +228,23 @@ fn restored(facts: &ContenderFacts, workload: &str) -> Option<String> {
     });
     let sizes: Vec<String> = sizes.collect();
     (!sizes.is_empty()).then(|| sizes.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fixtures::{CANDIDATE, Story, stored_run};
+
+    #[test]
+    fn what_was_filled_in_of_a_target_stands_behind_its_url() {
+        let mut stored = stored_run(&Story::default());
+        let contender = ContenderRecord { source: "target postgres:///x".into(), ..stored.plan.contenders[1].clone() };
+        let facts = stored.run.contenders.get_mut(CANDIDATE).unwrap();
+        assert_eq!(source(&contender, Some(facts)), "target postgres:///x");
+        facts.target_sources = Some("postgres://app@db/x: host and user from PGHOST and PGUSER".into());
+        assert_eq!(
+            source(&contender, Some(facts)),
+            "target postgres:///x; postgres://app@db/x: host and user from PGHOST and PGUSER"
+        );
+    }
 }
