@@ -87,6 +87,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
 /// Becomes the command of the other package, so that signals and its exit status are its own.
 fn conformance(root: &Path, arguments: &[OsString]) -> Result<()> {
     let mut cargo = Command::new("cargo");
+    programs::without_own_package(&mut cargo);
     cargo.args(["run", "--quiet", "--package", "conformance", "--"]).args(arguments);
     let error = cargo.current_dir(root).exec();
     Err(error).context("cannot start `cargo`")

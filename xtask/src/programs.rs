@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 pub fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let variables: String = environment.iter().map(|(name, value)| format!("{name}={value} ")).collect();
     eprintln!("$ {variables}{program} {}", arguments.join(" "));
-    let status = Command::new(program)
+    let status = without_own_package(&mut Command::new(program))
         .args(arguments)
         .envs(environment.iter().copied())
         .current_dir(root)
@@ -17,6 +17,18 @@ pub fn run(root: &Path, program: &str, arguments: &[&str], environment: &[(&str,
         .with_context(|| format!("cannot start `{program}`"))?;
     ensure!(status.success(), "`{program} {}` failed ({status})", arguments.join(" "));
     Ok(())
+}
+
+/// Takes out of a command's environment what cargo tells the program that it runs: build scripts look at it, and what was
+/// built for another program, or by hand, would be built again.
+pub fn without_own_package(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command
 }
 
 /// What a program prints.

@@ -12,6 +12,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use crate::programs::without_own_package;
 use crate::tidy;
 
 /// Waits for intervals to end more than it computes: more of its tests at once than there are cores, and the other
@@ -19,7 +20,7 @@ use crate::tidy;
 const WHOLE_RUNS: &str = "whole_runs";
 
 /// Begun before all others, the longest first, so that none of them is left for the end.
-const LONG: [&str; 5] = [WHOLE_RUNS, "browser", "every_workload", "keeper", "measured_loop"];
+const LONG: [&str; 6] = [WHOLE_RUNS, "first_sessions", "browser", "every_workload", "keeper", "measured_loop"];
 
 /// Run behind all others: the first needs the disk for itself, and the rest computes only, so that it does not disturb it.
 const LAST: [&str; 4] = ["gate", "stats", "analysis", "parsers"];
@@ -110,7 +111,7 @@ fn build(root: &Path) -> Result<Vec<Program>> {
 fn built(root: &Path, what: &[&str]) -> Result<Vec<Program>> {
     let arguments = [&["test", "--no-run", "--message-format=json-render-diagnostics"], what].concat();
     eprintln!("$ RUSTC_WORKSPACE_WRAPPER=clippy-driver cargo {}", arguments.join(" "));
-    let mut cargo = Command::new("cargo")
+    let mut cargo = without_own_package(&mut Command::new("cargo"))
         .args(&arguments)
         .envs(LINTED)
         .current_dir(root)
