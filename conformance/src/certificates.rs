@@ -10,6 +10,9 @@ use anyhow::{Context, Result};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use tempfile::TempDir;
 
+/// The account that the client's certificate names.
+pub const CLIENT: &str = "shown";
+
 pub struct Certificates {
     folder: TempDir,
 }
@@ -21,10 +24,19 @@ impl Certificates {
         authority.distinguished_name.push(DnType::CommonName, "an authority for one test");
         let authority_key = KeyPair::generate()?;
         let root = authority.self_signed(&authority_key)?;
+        let other_root = authority.self_signed(&KeyPair::generate()?)?;
         let key = KeyPair::generate()?;
         let names = ["localhost".to_owned(), "127.0.0.1".to_owned()];
-        let server = CertificateParams::new(names)?.signed_by(&key, &Issuer::new(authority, authority_key))?;
+        let issuer = Issuer::new(authority, authority_key);
+        let server = CertificateParams::new(names)?.signed_by(&key, &issuer)?;
+        let client_key = KeyPair::generate()?;
+        let mut client = CertificateParams::default();
+        client.distinguished_name.push(DnType::CommonName, CLIENT);
+        let client = client.signed_by(&client_key, &issuer)?;
         let certificates = Certificates { folder: tempfile::tempdir()? };
+        fs::write(certificates.client(), client.pem())?;
+        fs::write(certificates.client_key(), client_key.serialize_pem())?;
+        fs::write(certificates.other_root(), other_root.pem())?;
         fs::write(certificates.root(), root.pem())?;
         fs::write(certificates.certificate(), server.pem())?;
         fs::write(certificates.key(), key.serialize_pem())?;
@@ -35,6 +47,20 @@ impl Certificates {
     /// What the client verifies the server by.
     pub fn root(&self) -> PathBuf {
         self.folder.path().join("root.pem")
+    }
+
+    /// Of an authority of the same name that has signed nothing.
+    pub fn other_root(&self) -> PathBuf {
+        self.folder.path().join("other-root.pem")
+    }
+
+    /// What a client of the account [`CLIENT`] proves itself by.
+    pub fn client(&self) -> PathBuf {
+        self.folder.path().join("client.pem")
+    }
+
+    pub fn client_key(&self) -> PathBuf {
+        self.folder.path().join("client.key")
     }
 
     pub fn certificate(&self) -> PathBuf {

@@ -20,6 +20,7 @@ mod conform_bisect;
 mod conform_capture;
 mod conform_cluster;
 mod conform_history;
+mod conform_login;
 mod conform_lua;
 mod conform_micro;
 mod conform_pgbench;
@@ -85,6 +86,8 @@ enum Task {
     ConformCapture(conform_capture::ConformCapture),
     /// Replay the logs of real loads, which must end and leave the tables that production left
     ConformReplay(conform_replay::ConformReplay),
+    /// Log in to real servers in every way, by the connection strings that people have
+    ConformLogin(conform_login::ConformLogin),
     /// Compare what the scripts of sysbench do here with what they do with sysbench itself
     ConformLua(conform_lua::ConformLua),
     /// Take each server found here from start to stop, and test the driver on real servers
@@ -150,6 +153,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::BenchCapture(options) => bench_capture::run(&options, root),
         Task::ConformCapture(options) => conform_capture::run(&options, root),
         Task::ConformReplay(options) => conform_replay::run(&options, root),
+        Task::ConformLogin(options) => conform_login::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
