@@ -18,6 +18,9 @@ use series::{Extent, heading};
 
 #[derive(clap::Args)]
 pub struct ConformReplay {
+    /// Servers to log with [default: both]
+    #[arg(value_name = "ENGINE", value_parser = ["postgres", "mariadb"])]
+    engines: Vec<String>,
     /// Replays of each log at each pace
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     turns: u32,
@@ -33,8 +36,11 @@ pub fn run(options: &ConformReplay, root: &Path) -> Result<()> {
         false => Extent { turns: options.turns, seconds: 12 },
     };
     println!("{}", heading());
-    let mut wrong = postgres::run(extent, &dbduel)?;
-    wrong += mariadb::run(extent, &dbduel)?;
+    let is_asked = |engine: &str| options.engines.is_empty() || options.engines.iter().any(|asked| asked == engine);
+    let mut wrong = if is_asked("postgres") { postgres::run(extent, &dbduel)? } else { 0 };
+    if is_asked("mariadb") {
+        wrong += mariadb::run(extent, &dbduel)?;
+    }
     ensure!(wrong == 0, "{wrong} of the replays hung, lost statements or left other tables");
     Ok(())
 }
