@@ -46,10 +46,33 @@ const FILE: &str = "# What we ask each quarter.\nname = \"quarter\"\nbaseline = 
                     engine = \"mysql@5.6\"\n# the new one\n[[contender]]\nname = \"b\"\nengine = \"mysql@5.7\"\n\n\
                     [workload] # ours\nname = \"oltp_read_only\"\nrows = 1_000\n\n[method]\npreset = \"quick\"\n";
 
+/// As a package or an administrator leaves it, with more than a contender may have.
+const MY_CNF: &str = "[client]\nport = 3306\n\n[mysqld]\nuser = mysql\ndatadir = /var/lib/mysql\nsocket=/run/mysqld/mysqld.sock\n\
+                      symbolic-links=0\nskip-name-resolve\ninnodb-buffer-pool_size = 256M   # of 1 GB\n\
+                      innodb_log_file_size = 64M\nquery_cache_size = 16M\nquery_cache_type = 1\ntable_cache = 400\n\
+                      log_bin = /var/log/mysql/mysql-bin\nsql_mode=\"ANSI_QUOTES,STRICT_TRANS_TABLES\"\n\n\
+                      [mysqld-8.0]\ninnodb_redo_log_capacity=128M\n";
+const POSTGRESQL_CONF: &str = "data_directory = '/var/lib/postgresql/13/main'\nport = 5432\nshared_buffers = 128MB # min 128kB\n\
+                               wal_keep_segments = 10\nmin_parallel_relation_size 8MB\n";
+/// Files of servers in a file: alone, in lists, on a rung.
+const LADDER: &str = "baseline = \"old\"\n\n[[contender]]\nname = \"old\"\nengine = \"mysql@5.7.29\"\n\
+                      settings = \"@etc/my.cnf\"\n\n[[contender]]\nname = \"new\"\nengine = \"mysql@8.0.31\"\n\
+                      settings = [\n  { max_connections = 50, flush = true },\n  \"@etc/my.cnf\",\n  { innodb_buffer_pool_size = \"1G\" }\n]\n\n\
+                      [[ladder]]\non = \"new\"\nname = \"more\"\nsettings = [\"@etc/more.cnf\"]\n\n\
+                      [workload]\nname = \"oltp_read_only\"\nrows = 1_000\n";
+
 #[test]
 fn every_form_of_the_line_has_its_transcript() {
     let place = Place::new();
     place.write("quarter.toml", FILE);
+    place.write("my.cnf", MY_CNF);
+    place.write("postgresql.conf", POSTGRESQL_CONF);
+    place.write("ladder.toml", LADDER);
+    std::fs::create_dir(place.path().join("etc")).unwrap();
+    place.write("etc/my.cnf", MY_CNF);
+    place.write("etc/more.cnf", "[mysqld]\nsync_binlog = 0\n");
+    place.write("etc/wrong.cnf", "[mysqld]\nsync_binlog = 0\n[mysqld\nx=1\n");
+    place.write("etc/other.cnf", "[client]\nport = 1\n");
     let mut differences = Vec::new();
     for (name, lines) in [
         ("nothing", &["dbduel"][..]),
@@ -70,6 +93,24 @@ fn every_form_of_the_line_has_its_transcript() {
                 "dbduel run image:mysql:8.4 mysql:8.0 'hosted=mysql://app:hunter2@db.example/bench?tls=require' \
                  postgres://app@db.example/bench --preset standard --write far.toml",
                 "cat far.toml",
+            ],
+        ),
+        (
+            "files-of-servers",
+            &[
+                "dbduel run mysql@5.7.29 mysql@8.0.31 --settings @my.cnf --settings max_connections=100 --write mine.toml",
+                "cat mine.toml",
+                "dbduel run 'old=postgres@9.6?@postgresql.conf' 'new=postgres@13?work_mem=8MB&@postgresql.conf' \
+                 'postgres@18?@postgresql.conf&shared_buffers=1GB' --write pg.toml",
+                "cat pg.toml",
+                "dbduel run ladder.toml --rows 2000 --write whole.toml",
+                "cat whole.toml",
+                "dbduel run mysql@8.0.31 'mysql@8.0.31?@nothere.cnf'",
+                "dbduel run mysql@8.0.31 'mysql@8.0.31?@etc/wrong.cnf'",
+                "dbduel run mysql@8.0.31 'mysql@8.0.31?@etc/other.cnf'",
+                "dbduel run sqlite 'sqlite?@my.cnf'",
+                "dbduel run postgres@13 mysql@8.0.31 --settings @my.cnf",
+                "dbduel plan ladder.toml --set 'contender.old.settings=[1]'",
             ],
         ),
         ("passes", &["dbduel run mysql@5.7 mysql@8.0 --workload sql-bench --write pass.toml", "cat pass.toml"]),

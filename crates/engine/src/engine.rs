@@ -12,6 +12,7 @@ use driver::{Admin, Dialect, Endpoint, Login, Secret};
 
 use crate::account::Account;
 use crate::cost::Cost;
+use crate::departed::Departures;
 use crate::effective::{Agreement, Effective};
 use crate::inside::{Surroundings, server_environment};
 use crate::keeper::Program;
@@ -30,6 +31,24 @@ pub struct Integrity {
     /// For a reader: which check it was.
     pub check: String,
     pub complaints: Vec<String>,
+}
+
+/// How a server's configuration file looks.
+#[derive(Debug)]
+pub enum SettingsFile {
+    /// Groups of options, of which a server reads its own.
+    Groups {
+        groups: &'static [&'static str],
+        /// Those that end in the series of the version: `mysqld-8.0`.
+        of_series: &'static [&'static str],
+        /// Options whose name begins with `skip_`; of others that is the switch which puts them off.
+        skips: &'static [&'static str],
+        /// Options that no variable shows, so that nobody could say whether they are in force; `x*` are all that
+        /// begin so.
+        unseen: &'static [&'static str],
+    },
+    /// Lines of `name = value`.
+    Lines,
 }
 
 /// How to provision and operate one kind of server.
@@ -92,6 +111,14 @@ pub trait Engine: Sync {
     }
     /// Settings that are dbduel's own, and that an experiment may not set.
     fn reserved(&self) -> &'static Reserved;
+    /// How its server's configuration file looks; None where it has none.
+    fn settings_file(&self) -> Option<&'static SettingsFile> {
+        None
+    }
+    /// Settings that some of its versions no longer have.
+    fn departures(&self) -> &'static [Departures] {
+        &[]
+    }
     /// The command line of a server, and what dbduel sets by itself.
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &StartFiles) -> Result<Launch>;
     /// What is left to do before the load may connect, once the server answers.

@@ -14,6 +14,7 @@ mod cache;
 mod cost;
 pub mod counters;
 mod cpu_list;
+pub mod departed;
 mod dump;
 mod effective;
 mod engine;
@@ -45,6 +46,7 @@ mod selfcheck;
 mod server;
 mod server_process;
 pub mod settings;
+mod settings_file;
 mod snapshot;
 mod storage;
 pub mod target_url;
@@ -64,8 +66,8 @@ pub use cpu_list::CpuList;
 pub use dump::{client_program, database_in, note_database, restore};
 pub use effective::{Agreement, Effective};
 pub use engine::{
-    Adopts, DumpTaker, Engine, Found, Installation, Integrity, Launch, Purpose, Site, StartFiles, StartOptions,
-    Whereabouts,
+    Adopts, DumpTaker, Engine, Found, Installation, Integrity, Launch, Purpose, SettingsFile, Site, StartFiles,
+    StartOptions, Whereabouts,
 };
 pub use image::cached::{clear_image, image_in_cache};
 pub use image::{expect_image, expect_platform, image_digest};
@@ -87,6 +89,7 @@ pub use selfcheck::selfcheck;
 pub use server::{DATABASE, Server};
 pub use server_process::Listening;
 pub use settings::{expect_known_settings, nearest_known, parse_quantity, parse_switch};
+pub use settings_file::{FileSettings, read_settings_file};
 pub use snapshot::{
     Snapshot, apply_page_cache, copy_tree, expect_clones, find_snapshot, resident_fraction, save_snapshot,
     snapshot_key, sound_snapshot, template,

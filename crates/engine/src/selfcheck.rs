@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Endpoint, Login};
 
+use crate::departed::contradicted;
 use crate::request::Transport;
-use crate::{Cache, Engines, Installation, Resolved, ScratchServer, Server, provision};
+use crate::{Cache, Engines, Installation, Resolved, ScratchServer, Server, provision, version_numbers};
 
 /// What became of one release.
 #[derive(Debug)]
@@ -71,6 +72,12 @@ fn start_and_stop(
         installation.version
     );
     ensure!(!server.effective_settings().is_empty(), "the server showed no settings");
+    let wrong = contradicted(
+        installation.engine().departures(),
+        &version_numbers(&installation.version),
+        server.effective_settings(),
+    );
+    ensure!(wrong.is_empty(), "{}", wrong.join("; "));
     server.settle()?;
     server.stop()
 }

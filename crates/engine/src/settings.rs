@@ -14,6 +14,7 @@ pub use record::setting_value::{parse_quantity, parse_size, parse_switch, plain,
 pub use super::effective::{Agreement, Effective};
 
 use super::cache::Aside;
+use super::departed::Departed;
 use super::tunable::other_names;
 use super::{Engine, Installation, Site};
 
@@ -55,6 +56,9 @@ fn unknown(engine: &dyn Engine, name: &str, effective: &Effective) -> String {
     let renamed = other_names(engine, name).into_iter().find(|other| effective.values.contains_key(*other));
     if let Some(here) = renamed {
         return format!("setting `{name}`: this server has none of that name; here it is `{here}`");
+    }
+    if let Some(departed) = Departed::find(engine.departures(), name) {
+        return format!("setting `{name}`: this server has none of that name: {}", departed.text(engine.title()));
     }
     let near = nearest(name, effective.values.keys().map(String::as_str));
     let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));

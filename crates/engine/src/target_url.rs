@@ -13,13 +13,15 @@ mod libpq_around;
 mod model;
 mod mysql_around;
 mod mysql_options;
-mod option_file;
+pub(crate) mod option_file;
 mod option_word;
 mod sources;
 mod written;
 
 use written::{EXPECTED, Written};
 
+#[cfg(test)]
+pub(crate) use around::Made;
 pub use around::{Around, Found, ThisHost};
 pub use model::{Place, Session, TargetKind, TargetUrl, TlsMode};
 pub use sources::Sources;

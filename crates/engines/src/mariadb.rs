@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option, run_step};
+use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option, option_files, run_step};
+use engine::departed::Departures;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Plugins, Release, Site, find_on_path, version_numbers};
+use engine::{Client, Cost, Layout, Package, Plugins, Release, SettingsFile, Site, find_on_path, version_numbers};
 
 pub static MARIADB: MysqlFamily = MysqlFamily { flavour: &Mariadb };
 
@@ -146,6 +147,14 @@ impl Flavour for Mariadb {
 
     fn binaries(&self) -> &'static [&'static str] {
         &["mariadbd", "mysqld"]
+    }
+
+    fn settings_file(&self) -> &'static SettingsFile {
+        &option_files::OF_MARIADB
+    }
+
+    fn departures(&self) -> &'static [Departures] {
+        option_files::GONE_FROM_MARIADB
     }
 
     fn clients(&self) -> &'static [&'static str] {

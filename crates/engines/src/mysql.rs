@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF};
+use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option_files};
+use engine::departed::Departures;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Release, Site, copy_tree, version_numbers};
+use engine::{Client, Cost, Layout, Package, Release, SettingsFile, Site, copy_tree, version_numbers};
 
 pub static MYSQL: MysqlFamily = MysqlFamily { flavour: &Mysql };
 
@@ -226,6 +227,14 @@ impl Flavour for Mysql {
 
     fn makers(&self) -> &'static [&'static str] {
         &["percona"]
+    }
+
+    fn settings_file(&self) -> &'static SettingsFile {
+        &option_files::OF_MYSQL
+    }
+
+    fn departures(&self) -> &'static [Departures] {
+        option_files::GONE_FROM_MYSQL
     }
 
     fn clients(&self) -> &'static [&'static str] {

@@ -10,6 +10,7 @@ mod check_settings;
 mod counters;
 mod limits;
 mod memory;
+pub mod option_files;
 mod plans;
 mod reserved;
 mod tunable;
@@ -29,14 +30,16 @@ use driver::{Admin, Dialect, Endpoint, Login};
 
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
+use engine::departed::Departures;
 use engine::limits::Limits;
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_size, parse_switch, plain};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
     Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Integrity, Launch, Link,
-    NOT_KNOWN, Observe, Program, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Surroundings,
-    Waits, Whereabouts, client_program, database_in, log_tail, server_environment, version_numbers, version_output,
+    NOT_KNOWN, Observe, Program, Purpose, Release, Reserved, Sample, SettingsFile, Site, StartFiles, StartOptions,
+    Surroundings, Waits, Whereabouts, client_program, database_in, log_tail, server_environment, version_numbers,
+    version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -61,6 +64,8 @@ pub trait Flavour: Sync {
     fn makers(&self) -> &'static [&'static str] {
         &[]
     }
+    fn settings_file(&self) -> &'static SettingsFile;
+    fn departures(&self) -> &'static [Departures];
     /// Names of the program that SQL is fed to, the preferred one first.
     fn clients(&self) -> &'static [&'static str];
     /// Whether a binary that answers this to `--version` is of this kind.
@@ -326,6 +331,14 @@ impl Engine for MysqlFamily {
 
     fn reserved(&self) -> &'static Reserved {
         &reserved::RESERVED
+    }
+
+    fn settings_file(&self) -> Option<&'static SettingsFile> {
+        Some(self.flavour.settings_file())
+    }
+
+    fn departures(&self) -> &'static [Departures] {
+        self.flavour.departures()
     }
 
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &StartFiles) -> Result<Launch> {

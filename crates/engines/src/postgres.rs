@@ -6,6 +6,7 @@
 mod advice;
 mod check_settings;
 mod counters;
+mod departed;
 mod integrity;
 mod limits;
 mod memory;
@@ -25,14 +26,15 @@ use driver::{Admin, Dialect, Endpoint, Login};
 use crate::mysql_family::run_step;
 use engine::advice::{Draft, Subject};
 use engine::counters::{Counters, DeferredWork};
+use engine::departed::Departures;
 use engine::limits::Limits;
 use engine::memory_need::{Given, Parts};
 use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_size};
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
     Account, Adopts, Client, Cost, DATABASE, DumpTaker, Engine, Explained, Found, Installation, Integrity, Launch,
-    Layout, Observe, Package, Purpose, Release, Reserved, Sample, Site, StartFiles, StartOptions, Surroundings, Waits,
-    Whereabouts, client_program, database_in, read_folder, version_numbers, version_output,
+    Layout, Observe, Package, Purpose, Release, Reserved, Sample, SettingsFile, Site, StartFiles, StartOptions,
+    Surroundings, Waits, Whereabouts, client_program, database_in, read_folder, version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -275,6 +277,14 @@ impl Engine for Postgres {
 
     fn reserved(&self) -> &'static Reserved {
         &RESERVED
+    }
+
+    fn settings_file(&self) -> Option<&'static SettingsFile> {
+        Some(&SettingsFile::Lines)
+    }
+
+    fn departures(&self) -> &'static [Departures] {
+        departed::GONE
     }
 
     fn launch(&self, installation: &Installation, options: &StartOptions, places: &StartFiles) -> Result<Launch> {

@@ -415,9 +415,12 @@ pub fn read_settings<'a>(
         Some(table) => {
             add_settings(reader, table, "", engine, &mut settings);
         }
-        None => {
-            reader.wrong_type(section, "settings", value, "a table: settings = { innodb_buffer_pool_size = \"1G\" }")
-        }
+        None => reader.wrong_type(
+            section,
+            "settings",
+            value,
+            "a table, or a file of the server: settings = { innodb_buffer_pool_size = \"1G\" }, settings = \"@my.cnf\"",
+        ),
     }
     settings
 }

@@ -125,7 +125,13 @@ pub const CONTENDER_KEYS: &[Key] = &[
         "engine and version: `mysql@5.6.24`, `postgres@17`, `mariadb@10.11.*`, `mariadb@system` for the installed one, \
          `mysql` for the newest",
     ),
-    key("settings", "table of the server's own settings", "none", "settings of the server; each is read back"),
+    key(
+        "settings",
+        "table of the server's own settings, its file such as `\"@my.cnf\"`, or a list of both",
+        "none",
+        "settings of the server; each is read back. Of a file, what dbduel decides by itself and what the version no \
+         longer has is left out and named; the run keeps what was in it",
+    ),
     key(
         "storage",
         "`disk`, `tmpfs` or an existing folder",
@@ -206,7 +212,7 @@ pub const RUNG_KEYS: &[Key] = &[
     key("basedir", "folder", "that of the rung below", "another server, that you unpacked"),
     key(
         "settings",
-        "table of the server's own settings",
+        "table of the server's own settings, its file such as `\"@my.cnf\"`, or a list of both",
         "those of the rung below",
         "settings that this rung adds or changes",
     ),

@@ -29,6 +29,7 @@ mod schema;
 mod section;
 mod server_word;
 mod set;
+mod settings_file;
 mod syntax;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;

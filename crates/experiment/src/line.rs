@@ -4,12 +4,13 @@
 //! way into a plan, and the run keeps that text. What must stay true: the same line makes the same text.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::mistakes::{COMMAND_LINE, Mistake, Mistakes};
 use super::section::shortened;
-use super::server_word::{PASSWORD_LINE, Server, quoted};
+use super::server_word::{PASSWORD_LINE, Server, absolute, inline_table, quoted};
 use super::set::{Edited, Made, Settings};
 use super::{Known, TargetUrl};
 use record::rule::{OPERATIONS_WITH_JOINT_ERROR_MAX, blocks_of_screening};
@@ -201,8 +202,12 @@ struct Word {
     settings: Vec<Setting>,
 }
 
-/// Name and value.
-type Setting = (String, String);
+#[derive(Clone)]
+enum Setting {
+    /// A configuration file of the server's own, by its whole path.
+    File(String),
+    Value(String, String),
+}
 
 impl Word {
     fn of(text: &str, known: &Known) -> Result<Word> {
@@ -218,8 +223,9 @@ impl Word {
     /// The name of one that shares its server with another.
     fn long_name(&self) -> String {
         let shown = self.settings.iter().map(|one| match one {
-            (name, _) if is_secret_key(name) => name.clone(),
-            (name, value) => format!("{name}={value}"),
+            Setting::File(path) => Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            Setting::Value(name, _) if is_secret_key(name) => name.clone(),
+            Setting::Value(name, value) => format!("{name}={value}"),
         });
         format!("{} {}", self.server.name, shown.collect::<Vec<_>>().join(", ")).trim_end().to_owned()
     }
@@ -236,9 +242,14 @@ fn named(text: &str) -> (Option<&str>, &str) {
 }
 
 fn setting(text: &str, of: &str) -> Result<Setting> {
+    if let Some(path) = text.trim().strip_prefix('@') {
+        return Ok(Setting::File(absolute(Path::new(path))?));
+    }
     match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.trim().to_owned())),
-        _ => bail!("{of}: `{text}` is no setting\n  expected NAME=VALUE"),
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok(Setting::Value(name.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => bail!("{of}: `{text}` is no setting\n  expected NAME=VALUE, or @FILE: a configuration file of the server"),
     }
 }
 
@@ -286,21 +297,30 @@ impl Contender {
 
     /// In the order of the line: what stands later wins.
     fn settings_line(&self) -> String {
-        let mut values: Vec<(&str, &str)> = Vec::new();
-        for (name, value) in &self.settings {
-            values.retain(|(earlier, _)| earlier != name);
-            values.push((name, value));
+        let (mut parts, mut values) = (Vec::new(), Vec::<(String, String)>::new());
+        for setting in &self.settings {
+            match setting {
+                Setting::File(path) => {
+                    parts.extend((!values.is_empty()).then(|| inline_table(&std::mem::take(&mut values))));
+                    parts.push(quoted(&format!("@{path}")));
+                }
+                Setting::Value(name, value) => {
+                    values.retain(|(earlier, _)| earlier != name);
+                    values.push((name.clone(), in_toml(value)));
+                }
+            }
         }
-        table(&values).map_or_else(String::new, |table| format!("settings = {table}\n"))
+        parts.extend((!values.is_empty()).then(|| inline_table(&values)));
+        match parts.as_slice() {
+            [] => String::new(),
+            [one] => format!("settings = {one}\n"),
+            some => format!("settings = [{}]\n", some.join(", ")),
+        }
     }
 }
 
-fn table(values: &[(&str, &str)]) -> Option<String> {
-    let one = |(name, value): &(&str, &str)| {
-        let is_number = value.parse::<i64>().is_ok_and(|number| number.to_string() == **value);
-        let value = if is_number { (*value).to_owned() } else { quoted(value) };
-        let is_bare = name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
-        format!("{} = {value}", if is_bare { (*name).to_owned() } else { quoted(name) })
-    };
-    (!values.is_empty()).then(|| format!("{{ {} }}", values.iter().map(one).collect::<Vec<_>>().join(", ")))
+/// A number as it is, anything else as a text.
+fn in_toml(value: &str) -> String {
+    let is_number = value.parse::<i64>().is_ok_and(|number| number.to_string() == value);
+    if is_number { value.to_owned() } else { quoted(value) }
 }

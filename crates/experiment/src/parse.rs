@@ -23,6 +23,7 @@ use super::plan::files_of;
 use super::recovery::{self, read_recovery};
 use super::section::{Files, NAME_CHARS_MAX, Reader, Section, is_short};
 use super::set::{self, Edited, Settings};
+use super::settings_file;
 use super::syntax;
 use super::vocabulary::Known;
 use super::workloads::{read_sweep, read_workloads};
@@ -107,11 +108,14 @@ impl Experiment {
     pub fn load(path: &Path, known: &Known, overrides: &Overrides) -> Result<Experiment, Mistakes> {
         let edited = Experiment::source(path, known, overrides)?;
         let file = path.display().to_string();
-        Experiment::parse(&edited.text, &file, known, overrides).map_err(|mistakes| edited.place(mistakes))
+        let parsed = Experiment::parse(&edited.text, &file, known, overrides);
+        let mut experiment = parsed.map_err(|mistakes| edited.place(mistakes))?;
+        experiment.remarks.extend(edited.remarks);
+        Ok(experiment)
     }
 
-    /// The text of an experiment file, with what the command line set in it; of a line without a file, the text that it
-    /// asks for.
+    /// The text of an experiment file, with what the command line set in it and with the settings of the servers' own
+    /// files that it names; of a line without a file, the text that it asks for.
     pub fn source(path: &Path, known: &Known, overrides: &Overrides) -> Result<Edited, Mistakes> {
         let file = path.display().to_string();
         let has_file = overrides.line.as_ref().is_none_or(|line| line.has_file);
@@ -121,7 +125,8 @@ impl Experiment {
             (Some(line), source) => line.text(source.as_deref(), known, preset),
             (None, source) => Ok(Edited::untouched(&source.unwrap_or_default())),
         };
-        text.map_err(|error| line::mistake(&error))?.with(&file, &overrides.set)
+        let edited = text.map_err(|error| line::mistake(&error))?.with(&file, &overrides.set)?;
+        settings_file::expand(edited, &file, path.parent().unwrap_or(Path::new("")), known)
     }
 
     /// Checks the text of an experiment file, in which everything is set; `file` is its name in messages.

@@ -100,7 +100,10 @@ fn written(value: &str) -> Option<Value> {
         "image" => pattern(r"^[^\s]+$"),
         "CPU list" => pattern(r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"),
         "table of short texts" => json!({ "type": "object", "additionalProperties": text() }),
-        "table of the server's own settings" => settings(),
+        "table of the server's own settings, its file" => {
+            let part = json!({ "oneOf": [settings(), pattern("^@.")] });
+            json!({ "oneOf": [settings(), pattern("^@."), list_of(part)] })
+        }
         "list of texts" => json!({ "type": "array", "items": text() }),
         "list of whole numbers" => json!({ "type": "array", "items": whole() }),
         "list or range" => json!({ "oneOf": [list_of(whole()), range()] }),

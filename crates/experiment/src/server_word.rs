@@ -134,9 +134,21 @@ fn folder_of(folder: &Path, known: &Known) -> Result<Server> {
 }
 
 /// A file that is written may lie elsewhere.
-fn absolute(path: &Path) -> Result<String> {
+pub fn absolute(path: &Path) -> Result<String> {
     let absolute = std::path::absolute(path).with_context(|| format!("no file or folder {}", path.display()))?;
     absolute.into_os_string().into_string().map_err(|_| anyhow!("{} is not UTF-8", path.display()))
+}
+
+/// A table in one line, of names and values in TOML's syntax.
+pub fn inline_table(values: &[(String, String)]) -> String {
+    let one = |(name, value): &(String, String)| {
+        let is_bare = name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-".contains(letter));
+        format!("{} = {value}", if is_bare { name.clone() } else { quoted(name) })
+    };
+    match values {
+        [] => "{}".to_owned(),
+        some => format!("{{ {} }}", some.iter().map(one).collect::<Vec<_>>().join(", ")),
+    }
 }
 
 pub fn quoted(text: &str) -> String {

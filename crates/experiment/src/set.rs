@@ -65,6 +65,8 @@ fn in_toml(value: &str) -> String {
 /// The text of a file with what the command line set, and where its lines come from.
 pub struct Edited {
     pub text: String,
+    /// What of it is not as it was given, a sentence each.
+    pub remarks: Vec<String>,
     lines: Vec<Line>,
 }
 
@@ -86,12 +88,16 @@ impl Edited {
     /// The text of a file as it is.
     pub fn untouched(source: &str) -> Edited {
         let own = |line| Line { origin: Some(line), by: None };
-        Edited { text: source.to_owned(), lines: (1..=source.split('\n').count()).map(own).collect() }
+        Edited {
+            text: source.to_owned(),
+            remarks: Vec::new(),
+            lines: (1..=source.split('\n').count()).map(own).collect(),
+        }
     }
 
     /// A text that is in no file.
     pub fn made(lines: &[Made]) -> Edited {
-        let mut edited = Edited { text: String::new(), lines: vec![Line::default()] };
+        let mut edited = Edited { text: String::new(), remarks: Vec::new(), lines: vec![Line::default()] };
         edited.append(lines);
         edited
     }
@@ -170,7 +176,8 @@ impl Edited {
         Ok(())
     }
 
-    fn replace(&mut self, range: Range<usize>, text: &str, by: &str) {
+    /// Puts a text in the place of another one; `by` is the part of the command line, or the file, that has it.
+    pub fn replace(&mut self, range: Range<usize>, text: &str, by: &str) {
         let line_of = |at: usize| self.text[..at].matches('\n').count();
         let (first, last) = (line_of(range.start), line_of(range.end));
         let added = text.matches('\n').count();

@@ -33,8 +33,9 @@ pub struct SubjectArgs {
     /// Measure this long in each trial, such as 10s [default: 1s; beside a file or with another preset than quick, theirs]
     #[arg(long, value_name = "TIME")]
     pub duration: Option<String>,
-    /// Set this on every contender of the command line; may be given more than once, a contender's own wins
-    #[arg(long, value_name = "NAME=VALUE")]
+    /// Set this on every contender of the command line, or, with @FILE, what is in the server's own configuration file
+    /// (my.cnf, postgresql.conf); may be given more than once, a contender's own wins
+    #[arg(long, value_name = "NAME=VALUE|@FILE")]
     pub settings: Vec<String>,
 }
 
