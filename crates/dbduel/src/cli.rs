@@ -100,6 +100,8 @@ pub enum Command {
     Runs(RunsArgs),
     /// Print this host's hardware and system, as reports have it
     Host(HostArgs),
+    /// Print what this host can and cannot do, and what each absence costs
+    Doctor(DoctorArgs),
     /// Provision servers ahead of time
     Fetch(FetchArgs),
     /// Show what is in the cache, with sizes, or clear it
@@ -676,6 +678,13 @@ pub struct HostArgs {
     /// Print it in this format: markdown to paste, json for programs
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(report::hardware::FORMATS))]
     pub format: String,
+}
+
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Print it for programs: name, what was found, what it costs, what to do
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ mod capture;
 mod cluster;
 mod compare;
 mod digest;
+mod doctor;
 mod follower;
 mod history;
 mod init;
@@ -60,6 +61,7 @@ pub fn dispatch(cli: &Cli) -> Result<u8, Failure> {
         Command::Pull(args) => stored::pull(args),
         Command::Runs(args) => stored::runs(args),
         Command::Host(args) => lists::host(args),
+        Command::Doctor(args) => doctor::doctor(args),
         Command::Fetch(args) => lists::fetch(args),
         Command::Cache(args) => lists::cache(args),
         Command::Advise(args) => advise::advise(args),

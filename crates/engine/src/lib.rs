@@ -75,6 +75,7 @@ pub use inside::{Surroundings, server_environment};
 pub use keeper::{
     Exit, PASSWORD_VARIABLE, Program, SECRET_VARIABLES, STORE_PASSWORD_VARIABLE, STORE_VARIABLE, raise_open_files,
 };
+pub use memory_limit::MemoryLimit;
 pub use monitor::{Hastened, Monitor};
 pub use network::Link;
 pub use observe::{Explained, Observe, Sample};
