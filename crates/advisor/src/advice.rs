@@ -65,7 +65,7 @@ fn ensure_it_can_run(tuning: &dyn Tuning, subject: &Subject) -> Result<()> {
     let Some(need) = need(subject.engine, subject.version, &smallest, subject.clients) else { return Ok(()) };
     ensure!(
         need.total_bytes() <= subject.machine.memory_bytes,
-        "{} {} cannot run in {}: with the smallest settings and {} clients it takes {}; give more --memory or fewer --clients",
+        "{} {} cannot run in {}: with the smallest settings and {} clients it takes {}\n  next: give more --memory or fewer --clients",
         subject.engine.kind(),
         subject.version_text(),
         bytes_text(subject.machine.memory_bytes),

@@ -280,9 +280,18 @@ impl Run<'_> {
     }
 }
 
-/// A failure of the load, which has the server's address only, if that.
+/// A failure of the load, which has the server's address only, if that. What the server itself refused gets its next
+/// step where errors are printed.
 fn with_target(request: &Request, failure: &LoadFailure) -> anyhow::Error {
-    anyhow!("{}: {failure}", figures::all_targets(request))
+    let text = format!("{}: {failure}", figures::all_targets(request));
+    if driver::advice_in(&text).is_some() {
+        return anyhow!(text);
+    }
+    let next = match failure {
+        LoadFailure::Start(_) => "look whether each server of the target runs and lets this account in",
+        _ => "look into the server's own log, and at what ran beside it",
+    };
+    anyhow!("{text}\n  next: {next}")
 }
 
 fn layout(request: &Request) -> Option<Layout> {

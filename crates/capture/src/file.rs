@@ -57,7 +57,7 @@ impl Writer {
     pub fn create(path: &Path) -> Result<Writer, Refused> {
         let unwritable = |cause| Refused::Unwritable { path: path.to_owned(), cause };
         if path.exists() {
-            return Err(Refused::Usage(format!("{} is there already: name a new file", path.display())));
+            return Err(Refused::Usage(format!("{} is there already\n  next: name a new file", path.display())));
         }
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.exists()) {
@@ -164,7 +164,11 @@ impl Capture {
         let unreadable = |cause| Refused::Unreadable { path: path.to_owned(), cause };
         let mut file = File::open(path).map_err(unreadable)?;
         let index_at = index_of(&mut file).map_err(unreadable)?;
-        let no_capture = || Refused::Usage(format!("{} is no capture of dbduel, or was not finished", path.display()));
+        let no_capture = || {
+            let next = "make one of logs with `dbduel capture --from LOG --out FILE`";
+            let name = path.display();
+            Refused::Usage(format!("{name} is no capture of dbduel, or was not finished\n  next: {next}"))
+        };
         let index_at = index_at.ok_or_else(no_capture)?;
         let (chunks, tables_at) =
             read_chunk(&mut file, index_at).ok().and_then(|bytes| read_index(&bytes)).ok_or_else(no_capture)?;

@@ -77,7 +77,7 @@ fn wrong(error: &mlua::Error) -> String {
     // Lua's own text has the place; what mlua adds behind it is a trace of our own frames.
     let text = match error {
         mlua::Error::RuntimeError(text) => text.clone(),
-        mlua::Error::SyntaxError { message, .. } => message.clone(),
+        mlua::Error::SyntaxError { message, .. } => format!("{message}\n  expected Lua 5.1, as LuaJIT reads it"),
         mlua::Error::CallbackError { cause, .. } => wrong(cause),
         other => other.to_string(),
     };

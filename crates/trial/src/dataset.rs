@@ -129,7 +129,10 @@ impl Dataset<'_> {
 pub fn expect_unchanged<'a>(own: &'a OwnData, engine: &str) -> Result<&'a Path> {
     let place = own.of(engine).with_context(|| format!("`{}` has no entry for {engine}", own.key))?;
     let name = place.path.display();
-    ensure!(engine::identity(&place.path)? == place.identity, "{name} has changed since the run was planned");
+    ensure!(
+        engine::identity(&place.path)? == place.identity,
+        "{name} has changed since the run was planned\n  next: put it back as it was, or begin a new run"
+    );
     Ok(&place.path)
 }
 

@@ -81,7 +81,10 @@ impl SubjectArgs {
 
 fn beside_file(line: Line, mut overrides: Overrides) -> Result<Overrides> {
     for (key, value) in line.keys_of_file() {
-        ensure!(!overrides.set.contains_key(&key), "`{key}` is given twice: by --set and by a flag of its own");
+        ensure!(
+            !overrides.set.contains_key(&key),
+            "`{key}` is given twice: by --set and by a flag of its own\n  next: leave one of them out"
+        );
         overrides.set.insert(key, value);
     }
     let changes_more = !line.contenders.is_empty() || !line.settings.is_empty() || line.workload.is_some();

@@ -20,12 +20,16 @@ pub fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
     }
     expect_format(&args.format)?;
     if args.table.is_some() {
-        return Err(Failure::usage(anyhow!("--table chooses the rows of --format parquet, not of `{}`", args.format)));
+        return Err(Failure::usage(anyhow!(
+            "--table chooses the rows of --format parquet, not of `{}`\n  next: leave --table out, or give --format parquet",
+            args.format
+        )));
     }
     let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::STORED.name());
     if !of_table && (!args.beside.is_empty() || table != Default::default()) {
         return Err(Failure::usage(anyhow!(
-            "--beside, --relative, --verbose, --skip-count and --no-bars shape the table of --format sqlbench, not `{}`",
+            "--beside, --relative, --verbose, --skip-count and --no-bars shape the table of --format sqlbench, not `{}`\n  \
+             next: leave them out, or give --format sqlbench",
             args.format
         )));
     }

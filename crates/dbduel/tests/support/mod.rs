@@ -43,6 +43,7 @@ pub fn dbduel(arguments: &[&str]) -> Output {
         .output()
         .expect("dbduel can be started");
     suggestions::assert_accepted(&output);
+    suggestions::assert_no_error_stands_alone(&output);
     output
 }
 
@@ -114,6 +115,10 @@ impl Place {
     pub fn dbduel(&self, arguments: &[&str]) -> Output {
         let output = self.command(arguments).output().unwrap();
         suggestions::assert_accepted(&output);
+        // Errors of a client of pgbench are in pgbench's own words.
+        if arguments.first() != Some(&"pgbench") {
+            suggestions::assert_no_error_stands_alone(&output);
+        }
         output
     }
 
@@ -262,6 +267,7 @@ impl RunningServer {
     pub fn end(self) -> Output {
         let output = self.child.wait_with_output().unwrap();
         suggestions::assert_accepted(&output);
+        suggestions::assert_no_error_stands_alone(&output);
         output
     }
 }

@@ -1,4 +1,5 @@
-//! Every command of dbduel that it prints is one that it takes, as it stands there and through a shell.
+//! Every command of dbduel that it prints is one that it takes, as it stands there and through a shell; and no error
+//! leaves a reader without a next step.
 
 use std::collections::BTreeSet;
 use std::process::{Command, Output, Stdio};
@@ -9,6 +10,10 @@ const TEXT_MAX: usize = 100_000;
 
 /// A shell's own quoting, and every flag in its place: the help of a command comes only where all words before it fit.
 const SHELL: &str = "dbduel() { \"$DBDUEL\" \"$@\" --help; }; ";
+
+/// A next step that stands in the line of the error.
+const STEPS: [&str; 7] =
+    [", expected ", "; expected ", "; leave ", "; give ", "? give ", "; did you mean ", " was expected, not "];
 
 /// What a reader is to fill in, where not every word is taken.
 const PLACEHOLDERS: [(&str, &str); 2] = [("WORKLOAD", "oltp_read_only"), (" URL", " sqlite:///x.db")];
@@ -23,6 +28,27 @@ pub fn assert_accepted(output: &Output) {
             commands(text).into_iter().for_each(|command| assert_is_command(&command, text));
         }
     }
+}
+
+/// An error has more than its first line: what was expected, or what to do.
+pub fn assert_no_error_stands_alone(output: &Output) {
+    let Ok(text) = std::str::from_utf8(&output.stderr) else { return };
+    if let Some(alone) = alone(text) {
+        panic!("this error has no next step: {alone}\nin: {text}");
+    }
+}
+
+fn alone(text: &str) -> Option<&str> {
+    let lines: Vec<&str> = text.lines().collect();
+    let errors = (0..lines.len()).filter(|at| lines[*at].starts_with("error: "));
+    // The usage of a command stands behind an empty line.
+    let goes_on = |at: &usize| {
+        lines
+            .get(at + 1)
+            .is_some_and(|line| line.is_empty() || line.starts_with([' ', '\t']) || line.starts_with("next"))
+    };
+    let mut alone = errors.filter(|at| !goes_on(at)).map(|at| lines[at]);
+    alone.find(|line| !STEPS.iter().any(|step| line.contains(step)))
 }
 
 /// Between backticks, and what a line with the next step begins with.
@@ -59,4 +85,12 @@ fn commands_stand_between_backticks_and_behind_next() {
     let text =
         "error: no\n  next: dbduel fetch x (once)\n  next: run `dbduel run a\n  b`, or `x`\n  next: `dbduel a […]`\n";
     assert_eq!(commands(text).into_iter().collect::<Vec<_>>(), ["dbduel fetch x", "dbduel run a b"]);
+}
+
+#[test]
+fn an_error_of_one_line_is_found() {
+    assert_eq!(alone("error: no\n  next: dbduel fetch x\n"), None);
+    assert_eq!(alone("note\nerror: no\n\nUsage: dbduel\n"), None);
+    assert_eq!(alone("error: no\n"), Some("error: no"));
+    assert_eq!(alone("error: a\nerror: b\n  expected c\n"), Some("error: a"));
 }
