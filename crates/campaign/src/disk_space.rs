@@ -8,8 +8,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use nix::sys::statvfs::statvfs;
 
+use engine::free_bytes;
 use experiment::quantity::bytes_text;
 
 /// What will be put on each file system.
@@ -97,12 +97,6 @@ impl fmt::Display for Shortage {
             bytes_text(self.free_bytes)
         )
     }
-}
-
-/// What a user may still put on the file system of a folder.
-pub fn free_bytes(folder: &Path) -> Result<u64> {
-    let system = statvfs(folder).with_context(|| format!("cannot ask how much of {} is free", folder.display()))?;
-    Ok(system.blocks_available() * system.fragment_size())
 }
 
 #[cfg(test)]

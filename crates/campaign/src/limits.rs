@@ -4,15 +4,13 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use driver::Admin;
-use engine::UserServer;
 use engine::limits::{Asked, Need, Whose};
 use engine::pooler::Pooler;
+use engine::{UserServer, free_bytes};
 use experiment::plan;
 use experiment::quantity::bytes_text;
 use experiment::{Contender, Experiment};
 use trial::need;
-
-use super::disk_space::free_bytes;
 
 /// One that watches a trial, and one that checks.
 const SESSIONS_BESIDE: u64 = 2;

@@ -12,13 +12,14 @@ use cluster::Coordinator;
 use driver::Dialect;
 use load::{Checksum, NamedStatement, TriedTransaction, Workload};
 
-use super::disk_space::{DiskSpace, Shortage, free_bytes};
+use super::disk_space::{DiskSpace, Shortage};
 use super::limits;
 use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
 use engine::{
-    Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, provision, version_numbers, weaker_class,
+    Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, free_bytes, provision, version_numbers,
+    weaker_class,
 };
 use experiment::plan::{self, Plan};
 use experiment::{Contender, Experiment, Method, NullLoad, Origin, Recovery, Storage, WorkloadChoice, resolve};

@@ -425,6 +425,28 @@ fn files_of_the_classic_sql_bench_are_compared_and_broken_ones_named() {
     assert!(status == 2 && err.contains("shape the table of --format sqlbench, not `text`"), "{err}");
 }
 
+/// Without programs on its path it lacks some, on every host.
+#[test]
+fn the_doctor_names_what_each_absence_costs() {
+    let place = Place::new();
+    let print = |arguments: &[&str]| {
+        let output = place.command(arguments).env("PATH", "").output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        support::suggestions::assert_accepted(&output);
+        text(&output.stdout)
+    };
+    let told = print(&["doctor"]);
+    assert!(told.contains("perf             not installed\n                 costs: "), "{told}");
+    let json: serde_json::Value = serde_json::from_str(&print(&["doctor", "--json"])).unwrap();
+    for check in json["checks"].as_array().unwrap() {
+        let name = check["name"].as_str().unwrap();
+        assert!(told.lines().any(|line| line.starts_with(name)), "{name}: {told}");
+        assert_eq!(check["costs"].is_null(), check["next"].is_null(), "{name}");
+    }
+    let clients = json["checks"].as_array().unwrap().last().unwrap();
+    assert_eq!(clients["found"], "none; not here: apt-get, mvn, npm");
+}
+
 /// Runs dbduel where it may neither take much memory nor go on for long.
 fn confined(arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_dbduel"));

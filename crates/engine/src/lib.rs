@@ -95,7 +95,7 @@ pub use snapshot::{
     Snapshot, apply_page_cache, copy_tree, expect_clones, find_snapshot, resident_fraction, save_snapshot,
     snapshot_key, sound_snapshot, template,
 };
-pub use storage::{NOT_KNOWN, mount_options, storage_of, weaker_class};
+pub use storage::{NOT_KNOWN, free_bytes, mount_options, storage_of, weaker_class};
 pub use user_server::{Candidates, Located, UserServer, login_failure, password};
 pub use version::{by_version, rolls, version_numbers};
 pub use version_output::version_output;

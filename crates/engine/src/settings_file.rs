@@ -23,36 +23,10 @@ pub struct FileSettings {
 
 /// The settings of a file for a version, where it is known.
 pub fn read_settings_file(engine: &dyn Engine, version: Option<&[u32]>, path: &Path) -> Result<FileSettings, String> {
-    read(engine, version, path, &ThisHost)
-}
-
-fn read(
-    engine: &dyn Engine,
-    version: Option<&[u32]>,
-    path: &Path,
-    around: &dyn Around,
-) -> Result<FileSettings, String> {
     let Some(form) = engine.settings_file() else {
         return Err(format!("{} has no configuration file", engine.title()));
     };
-    let (given, mut remarks) = match form {
-        SettingsFile::Groups { groups, of_series, skips, .. } => {
-            let series = version.and_then(|version| Some((version.first()?, version.get(1)?)));
-            let of_series =
-                series.map(|(major, minor)| of_series.iter().map(move |group| format!("{group}{major}.{minor}")));
-            let of_series: Vec<String> = of_series.into_iter().flatten().collect();
-            let groups: Vec<&str> = groups.iter().copied().chain(of_series.iter().map(String::as_str)).collect();
-            let found = option_file::read(path, &groups, around)?;
-            let options = found.ok_or_else(|| format!("there is no file {}", path.display()))?;
-            let given: Vec<_> = options.given.into_iter().map(|one| setting(&one.key, one.value, skips)).collect();
-            if given.is_empty() {
-                let titles: Vec<String> = groups.iter().map(|group| format!("[{group}]")).collect();
-                return Err(format!("{} has nothing in {}", path.display(), titles.join(", ")));
-            }
-            (given, options.remarks)
-        }
-        SettingsFile::Lines => (conf::read(path, around)?, Vec::new()),
-    };
+    let (given, mut remarks) = given(form, version, path, &ThisHost)?;
     let mut sorted = Sorted::default();
     for (name, value) in given {
         sorted.add(engine, form, version, name, value);
@@ -63,6 +37,33 @@ fn read(
     remarks.extend(list("left out", left_out.into_iter().map(of_reason).collect()));
     remarks.extend(list("changed", changed));
     Ok(FileSettings { values, remarks })
+}
+
+/// Names and values in the order of the file, and what is to be said about files.
+type GivenSettings = (Vec<(String, String)>, Vec<String>);
+
+/// What stands in a file for a server of this version.
+fn given(
+    form: &SettingsFile,
+    version: Option<&[u32]>,
+    path: &Path,
+    around: &dyn Around,
+) -> Result<GivenSettings, String> {
+    let SettingsFile::Groups { groups, of_series, skips, .. } = form else {
+        return Ok((conf::read(path, around)?, Vec::new()));
+    };
+    let mut all: Vec<String> = groups.iter().map(|group| (*group).to_owned()).collect();
+    if let Some([major, minor, ..]) = version {
+        all.extend(of_series.iter().map(|group| format!("{group}{major}.{minor}")));
+    }
+    let groups: Vec<&str> = all.iter().map(String::as_str).collect();
+    let found = option_file::read(path, &groups, around)?;
+    let options = found.ok_or_else(|| format!("there is no file {}", path.display()))?;
+    if options.given.is_empty() {
+        let titles: Vec<String> = groups.iter().map(|group| format!("[{group}]")).collect();
+        return Err(format!("{} has nothing in {}", path.display(), titles.join(", ")));
+    }
+    Ok((options.given.into_iter().map(|one| setting(&one.key, one.value, skips)).collect(), options.remarks))
 }
 
 /// An option of a group as name and value.

@@ -5,7 +5,9 @@
 
 use std::path::Path;
 
+use anyhow::{Context, Result};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
+use nix::sys::statvfs::statvfs;
 
 /// The class of a commit's promise where it is unknown.
 pub const NOT_KNOWN: &str = "not known";
@@ -37,6 +39,12 @@ pub fn storage_of(folder: &Path) -> Option<Storage> {
         Some(why) => Storage { file_system: format!("{file_system}, {why}"), is_in_memory: true },
         None => Storage { file_system, is_in_memory: false },
     })
+}
+
+/// What a user may still put on the file system of a folder.
+pub fn free_bytes(folder: &Path) -> Result<u64> {
+    let system = statvfs(folder).with_context(|| format!("cannot ask how much of {} is free", folder.display()))?;
+    Ok(system.blocks_available() * system.fragment_size())
 }
 
 /// How the file system below `folder` is mounted: `rw,relatime,discard`. Sorted, because their order means nothing.

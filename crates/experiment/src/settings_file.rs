@@ -11,18 +11,19 @@ use toml::de::{DeTable, DeValue};
 
 use super::contenders::read_server;
 use super::mistakes::{Mistake, Mistakes};
-use super::section::{Reader, Section, Value};
+use super::section::{Files, Reader, Section, Value};
 use super::server_word::{inline_table, quoted};
 use super::set::Edited;
-use super::{Known, Origin, TargetUrl, VersionRequest};
+use super::{Known, Origin, VersionRequest};
 
 /// With the settings of every file that the text names; paths are relative to `folder`.
 pub fn expand(mut edited: Edited, file: &str, folder: &Path, known: &Known) -> Result<Edited, Mistakes> {
     let text = edited.text.clone();
     // What is no TOML, the reader of the text finds out.
     let Ok(root) = DeTable::parse(&text) else { return Ok(edited) };
+    let files = Files { folder: folder.to_owned(), stored: None };
     let mut places = Vec::new();
-    for (section, server) in sections(&root, &text, known) {
+    for (section, server) in sections(&root, &text, &files, known) {
         let Some(value) = section.value("settings").filter(|value| names_a_file(value)) else { continue };
         let line = text[..value.span().start].matches('\n').count() + 1;
         let wrong = |(what, note): (String, &str)| {
@@ -63,30 +64,48 @@ impl Server {
     }
 }
 
-/// The tables that may have settings. A rung without an engine of its own has that of the contender that it stands on.
-fn sections<'a>(root: &'a toml::Spanned<DeTable<'a>>, text: &'a str, known: &Known) -> Vec<(Section<'a>, Server)> {
+/// The tables that may have settings. A rung without a server of its own has that of what it stands on.
+fn sections<'a>(
+    root: &'a toml::Spanned<DeTable<'a>>,
+    text: &'a str,
+    files: &Files,
+    known: &Known,
+) -> Vec<(Section<'a>, Server)> {
+    // What it finds wrong, the reader of the whole text reports.
     let mut reader = Reader::new(text);
+    reader.files = files.clone();
     let top = Section::new("", root.span(), root.get_ref());
-    let mut found: Vec<(Section<'a>, Server)> = Vec::new();
-    for key in ["contender", "ladder"] {
-        for section in reader.tables(&top, key) {
-            let text_of = |key: &str| section.value(key).and_then(|value| value.get_ref().as_str());
-            let is_below = |one: &&(Section<'a>, Server)| {
-                let name = |key: &str| one.0.value(key).and_then(|value| value.get_ref().as_str());
-                text_of("on").is_none_or(|on| name("name").or(name("engine")) == Some(on))
-            };
-            let below = found.iter().find(is_below).filter(|_| key == "ladder").map(|(_, server)| server.clone());
-            let kind = below.as_ref().map(|server| server.engine);
-            let target = text_of("target").and_then(|url| TargetUrl::parse(url).ok());
-            let has_own = ["engine", "image", "archive"].iter().any(|key| section.value(key).is_some());
-            let server = match read_server(&mut reader, &section, known, kind).filter(|_| has_own && target.is_none()) {
-                Some((engine, _, version, origin)) => Some(Server { engine, version, origin }),
-                None => below,
-            };
-            found.extend(server.map(|server| (section, server)));
+    let has_file = |section: &Section<'a>| section.value("settings").is_some_and(names_a_file);
+    let (contenders, rungs) = (reader.tables(&top, "contender"), reader.tables(&top, "ladder"));
+    // Images and archives are looked at for their versions, which takes time.
+    if !contenders.iter().chain(&rungs).any(has_file) {
+        return Vec::new();
+    }
+    // Of each section also the contender at the foot of its ladder.
+    let mut found: Vec<(String, Section<'a>, Server)> = Vec::new();
+    for section in contenders {
+        let name = text_of(&section, "name").or(text_of(&section, "engine")).unwrap_or_default().to_owned();
+        if section.value("target").is_none()
+            && let Some((engine, _, version, origin)) = read_server(&mut reader, &section, known, None)
+        {
+            found.push((name, section, Server { engine, version, origin }));
         }
     }
-    found
+    for section in rungs {
+        let foot = text_of(&section, "on").or(found.first().map(|(foot, ..)| foot.as_str())).map(str::to_owned);
+        let below = found.iter().rfind(|(name, ..)| Some(name) == foot.as_ref());
+        let Some((foot, _, below)) = below else { continue };
+        let has_own = ["engine", "image", "archive", "basedir"].iter().any(|key| section.value(key).is_some());
+        let own = has_own.then(|| read_server(&mut reader, &section, known, Some(below.engine))).flatten();
+        let own = own.map(|(engine, _, version, origin)| Server { engine, version, origin });
+        let rung = (foot.clone(), section, own.unwrap_or_else(|| below.clone()));
+        found.push(rung);
+    }
+    found.into_iter().map(|(_, section, server)| (section, server)).collect()
+}
+
+fn text_of<'s>(section: &'s Section<'_>, key: &str) -> Option<&'s str> {
+    section.value(key)?.get_ref().as_str()
 }
 
 fn names_a_file(value: &Value<'_>) -> bool {

@@ -5,13 +5,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
-use nix::sys::statvfs::statvfs;
 use procfs::Current;
 
 use super::{Bench, Probe};
 use crate::setup::conditions;
 use analysis::{EndReason, conclude};
-use engine::{Cache, WorkFolder};
+use engine::{Cache, WorkFolder, free_bytes};
 use experiment::plan::cause_test::blocks;
 use experiment::quantity::bytes_text;
 use experiment::{Method, PageCache, Storage};
@@ -111,11 +110,6 @@ fn without_memory(bench: &Bench, both: &[PlannedTrial], tmpfs: &WorkFolder) -> R
     }
     let servers_bytes = bench.active_run.plan.estimate.memory_bytes;
     Ok(too_little_memory(bytes.saturating_mul(GROWTH), servers_bytes, free_bytes(tmpfs.path())?, available_bytes()))
-}
-
-fn free_bytes(folder: &Path) -> Result<u64> {
-    let system = statvfs(folder)?;
-    Ok(system.blocks_available() * system.fragment_size())
 }
 
 /// None where the kernel does not report it.

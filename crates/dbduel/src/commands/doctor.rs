@@ -4,11 +4,12 @@
 //! again. It starts no server and fetches nothing.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Error};
-use engine::{Cache, MemoryLimit, find_on_path, volume};
+use engine::{Cache, MemoryLimit, find_on_path, free_bytes, volume};
 use record::quantity::bytes_text;
 use serde_json::json;
 use trial::{host, observe};
@@ -142,9 +143,6 @@ fn governor(governor: Option<&str>) -> Check {
 
 /// How long others are watched.
 const WATCHED: Duration = Duration::from_secs(2);
-/// Of all CPUs; a run warns from here on.
-const BUSY_SHARE: f64 = 0.05;
-
 fn other_load() -> Check {
     if host::is_locked() {
         return Check::lacks(
@@ -154,13 +152,14 @@ fn other_load() -> Check {
             "wait for it, or try things out with `dbduel bench --no-wait`",
         );
     }
+    let flagged = |share| observe::THRESHOLDS.iter().any(|(flag, most)| *flag == "foreign-cpu" && share > *most);
     match observe::foreign_cpu(WATCHED, &|| false) {
-        Some(taken) if taken.share >= BUSY_SHARE => {
+        Some(taken) if flagged(taken.share) => {
             let busiest = taken.busiest.iter().map(|(name, share)| format!("{name} {:.0} %", share * 100.0));
             Check::lacks(
                 "other load",
                 format!("{:.0} % of the CPUs ({})", taken.share * 100.0, busiest.collect::<Vec<_>>().join(", ")),
-                "wider intervals, or no verdict at all; disturbed trials are flagged",
+                "trials are flagged, and intervals are wider or allow no verdict",
                 "stop what you can, or wait",
             )
         }
@@ -187,7 +186,7 @@ fn profiler() -> Check {
         None => Check::lacks(
             "perf",
             "not installed",
-            "`dbduel run --diagnose` shows what clients wait for, and no profile of the server's code",
+            "`--profile` of a run shows what clients wait for, and no profile of the server's code",
             "install the package linux-perf, or linux-tools",
         ),
     }
@@ -215,7 +214,7 @@ fn crashes(cache: &Cache) -> Check {
         Err(why) => Check::lacks(
             "OS crashes",
             first_line(&why),
-            "`crashes = \"os\"` in [recovery] is refused; kills of servers are not",
+            "`crash = \"os\"` in [recovery] is refused; kills of servers are not",
             "run as root, with loop devices (/dev/loop-control)",
         ),
     }
@@ -229,17 +228,15 @@ fn memory() -> Check {
 const SHARED_MEMORY_LEAST: u64 = 1 << 30;
 
 fn shared_memory() -> Check {
-    match space(Path::new("/dev/shm")) {
-        Some((size, free)) if free >= SHARED_MEMORY_LEAST => {
-            Check::fine("tmpfs", format!("/dev/shm: {} free of {}", bytes_text(free), bytes_text(size)))
-        }
-        Some((size, free)) => Check::lacks(
+    match free_bytes(Path::new("/dev/shm")) {
+        Ok(free) if free >= SHARED_MEMORY_LEAST => Check::fine("tmpfs", free_in("/dev/shm", free)),
+        Ok(free) => Check::lacks(
             "tmpfs",
-            format!("/dev/shm: {} free of {}", bytes_text(free), bytes_text(size)),
+            free_in("/dev/shm", free),
             "`storage = \"tmpfs\"` has little room, and so have servers that keep shared memory there",
             "mount -o remount,size=8G /dev/shm, as root; in a container, --shm-size",
         ),
-        None => Check::lacks("tmpfs", "no /dev/shm", "`storage = \"tmpfs\"` is refused", "mount a tmpfs there"),
+        Err(_) => Check::lacks("tmpfs", "no /dev/shm", "`storage = \"tmpfs\"` is refused", "mount a tmpfs there"),
     }
 }
 
@@ -248,32 +245,35 @@ const DISK_LEAST: u64 = 4 << 30;
 
 fn disk(cache: &Cache) -> Check {
     let place = cache.root().display();
-    match space(cache.root()) {
-        Some((_, free)) if free >= DISK_LEAST => Check::fine("disk", format!("{} free in {place}", bytes_text(free))),
-        Some((_, free)) => Check::lacks(
+    match free_bytes(cache.root()) {
+        Ok(free) if free >= DISK_LEAST => Check::fine("disk", free_in(place, free)),
+        Ok(free) => Check::lacks(
             "disk",
-            format!("{} free in {place}", bytes_text(free)),
+            free_in(place, free),
             "servers, templates and data of a duel take 1 to 4 GiB; a run that needs more is refused before it starts",
             "`dbduel cache clear` removes what can be fetched again; DBDUEL_CACHE and DBDUEL_WORK name other places",
         ),
-        None => Check::fine("disk", format!("{place}: free space is not visible here")),
+        Err(_) => Check::fine("disk", format!("{place}: free space is not visible here")),
     }
 }
 
-/// Of 650 clients with a connection each, the most of the classic articles.
-const OPEN_FILES_WANTED: u64 = 2_000;
+fn free_in(place: impl Display, free: u64) -> String {
+    format!("{} free in {place}", bytes_text(free))
+}
+
+/// The most of the classic articles.
+const CLIENTS_WANTED: u64 = 650;
 
 fn open_files() -> Check {
-    let may = engine::raise_open_files(1 << 20);
-    if may >= OPEN_FILES_WANTED {
-        return Check::fine("open files", format!("{may}"));
+    match host::expect_open_files(CLIENTS_WANTED) {
+        Ok(()) => Check::fine("open files", format!("enough for {CLIENTS_WANTED} clients")),
+        Err(why) => Check::lacks(
+            "open files",
+            first_line(&why),
+            format!("runs with {CLIENTS_WANTED} clients are refused"),
+            "ulimit -Hn 65536 as root, in the shell that starts dbduel",
+        ),
     }
-    Check::lacks(
-        "open files",
-        format!("{may}"),
-        "each client needs one, so larger numbers of clients are refused",
-        "ulimit -Hn 65536 as root, in the shell that starts dbduel",
-    )
 }
 
 fn servers() -> Check {
@@ -306,13 +306,6 @@ fn clients() -> Check {
 
 fn read(path: &str) -> Option<String> {
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
-}
-
-/// Size and free bytes of the file system at a place.
-fn space(place: &Path) -> Option<(u64, u64)> {
-    let found = nix::sys::statvfs::statvfs(place).ok()?;
-    let unit = found.fragment_size();
-    Some((found.blocks() * unit, found.blocks_available() * unit))
 }
 
 fn first_line(error: &Error) -> String {

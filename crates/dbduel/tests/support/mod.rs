@@ -5,7 +5,7 @@
 
 #![allow(dead_code, reason = "each file of tests uses its part of it")]
 
-mod suggestions;
+pub mod suggestions;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};

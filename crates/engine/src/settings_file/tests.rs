@@ -10,12 +10,7 @@ const FORM: SettingsFile = SettingsFile::Groups {
 
 fn options(text: &'static str, version: Option<&[u32]>) -> Vec<(String, String)> {
     let around = Made { files: vec![("/c", 0o644, text)], ..Made::default() };
-    let SettingsFile::Groups { groups, of_series, skips, .. } = FORM else { unreachable!() };
-    let own: Vec<String> =
-        version.iter().flat_map(|v| of_series.iter().map(move |one| format!("{one}{}.{}", v[0], v[1]))).collect();
-    let groups: Vec<&str> = groups.iter().copied().chain(own.iter().map(String::as_str)).collect();
-    let found = option_file::read(Path::new("/c"), &groups, &around).unwrap().unwrap();
-    found.given.into_iter().map(|one| setting(&one.key, one.value, skips)).collect()
+    given(&FORM, version, Path::new("/c"), &around).unwrap().0
 }
 
 #[test]
