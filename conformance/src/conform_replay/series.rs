@@ -152,8 +152,7 @@ pub fn expected_of(dbduel: &Path, log: &Path) -> Result<(f64, Duration)> {
     let digests = json["digests"].as_array().context("no digests")?;
     let replayed = digests.iter().filter(|digest| digest["never_replayed"].is_null());
     let calls: f64 = replayed.filter_map(|digest| digest["calls"].as_f64()).sum();
-    let summary = capture_span(log)?;
-    Ok((calls, summary))
+    Ok((calls, capture_span(log)?))
 }
 
 /// From the first stamp to the last.

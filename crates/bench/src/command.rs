@@ -30,12 +30,13 @@ pub fn command(verb: Verb, words: &[String]) -> Result<u8, Failure> {
         return Ok(exit::DONE);
     }
     let done = match job.request.action {
+        Action::Bench => measure::bench(&job),
+        Action::Command => tables::command(&job),
+        _ if job.workload.replays().is_some() => tables::of_a_log(&job),
         Action::Prepare => tables::prepare(&job),
         Action::Check => tables::check(&job),
         Action::Cleanup => tables::cleanup(&job),
         Action::Prewarm => tables::prewarm(&job),
-        Action::Command => tables::command(&job),
-        Action::Bench => measure::bench(&job),
     };
     match done {
         // A failure because the connection was cut off by an interrupt is not reported.

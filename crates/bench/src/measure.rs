@@ -88,8 +88,8 @@ pub fn bench(job: &Job) -> Result<u8, Failure> {
 /// A log that changes data is replayed on a server that others may use only where the user says so.
 fn expect_leave_to_write(job: &Job) -> Result<(), Failure> {
     let is_allowed = job.request.workload_options.get("writes") == Some(&OptionValue::Flag(true));
-    let facts = job.workload.replays().filter(|_| !is_allowed).and_then(Replays::writes);
-    facts.map_or(Ok(()), |statement| {
+    let changes = job.workload.replays().filter(|_| !is_allowed).and_then(Replays::writes);
+    changes.map_or(Ok(()), |statement| {
         Err(Failure::usage(anyhow!(
             "the log changes data, and nothing is put back afterwards: `{statement}` is one of its statements\n  next: --writes replays it all the same, on a server whose data you can lose"
         )))

@@ -22,9 +22,6 @@ use trial::need;
 const SESSIONS: usize = 4;
 
 pub fn prepare(job: &Job) -> Result<u8, Failure> {
-    if job.workload.replays().is_some() {
-        return of_a_log(job);
-    }
     let mut admin = database(job)?;
     if job.workload.spec().scratch.is_some() {
         let name = job.request.workload.name;
@@ -86,16 +83,13 @@ pub fn command(job: &Job) -> Result<u8, Failure> {
 }
 
 /// A log has no tables of its own to make, to check or to drop.
-fn of_a_log(job: &Job) -> Result<u8, Failure> {
+pub fn of_a_log(job: &Job) -> Result<u8, Failure> {
     let name = job.request.workload.name;
     print(&format!("nothing to do: {name} runs on the tables that the server has\n"))?;
     Ok(exit::DONE)
 }
 
 pub fn check(job: &Job) -> Result<u8, Failure> {
-    if job.workload.replays().is_some() {
-        return of_a_log(job);
-    }
     let mut admin = job.session()?;
     if job.workload.spec().scratch.is_some() {
         print(&format!("nothing to check: {} looks at answers as it runs\n", job.request.workload.name))?;
@@ -115,9 +109,6 @@ pub fn check(job: &Job) -> Result<u8, Failure> {
 }
 
 pub fn cleanup(job: &Job) -> Result<u8, Failure> {
-    if job.workload.replays().is_some() {
-        return of_a_log(job);
-    }
     let mut admin = job.session()?;
     let there = match job.workload.spec().scratch {
         Some(scratch) => job.left_over(&mut admin, &scratch)?,
@@ -154,9 +145,6 @@ fn first_line(sql: &str) -> String {
 
 /// Reads every table once by its rows and once by its index on k, so that a run finds them in memory.
 pub fn prewarm(job: &Job) -> Result<u8, Failure> {
-    if job.workload.replays().is_some() {
-        return of_a_log(job);
-    }
     let mut admin = job.session()?;
     job.expect_tables(&mut admin)?;
     job.expect_long_statements(&mut admin)?;

@@ -160,6 +160,12 @@ pub struct Capture {
 }
 
 impl Capture {
+    /// Whether a file begins as a capture does, of whatever version.
+    pub fn is_at(path: &Path) -> bool {
+        let mut head = [0; 5];
+        File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && HEAD.starts_with(&head)
+    }
+
     pub fn open(path: &Path) -> Result<Capture, Refused> {
         let unreadable = |cause| Refused::Unreadable { path: path.to_owned(), cause };
         let mut file = File::open(path).map_err(unreadable)?;

@@ -115,11 +115,9 @@ fn record_end<K>(client: &impl Client, slot: &Slot<K>, outcome: Outcome, attempt
 /// How often a client that stays connected checks whether it may go.
 const HELD_POLL_NS: u64 = 2_000_000;
 
-impl Slot {
-    /// Behind the last transaction of a client that has a loop of its own: it is done, and stays connected for as long
-    /// as it has to.
-    pub async fn be_done(&self) {
-        let mut now_ns = self.clock.now_ns();
+impl<K: Clock> Slot<K> {
+    /// Behind a client's last transaction: it is done, and stays connected for as long as it has to.
+    pub async fn be_done(&self, mut now_ns: u64) {
         self.timeline.done_at(now_ns);
         while self.timeline.holds() {
             now_ns = self.clock.wait_until(now_ns + HELD_POLL_NS).await;
@@ -131,17 +129,14 @@ impl Slot {
 async fn take_leave<K: Clock>(client: &mut impl Client, slot: &Slot<K>) -> Result<(), Fatal> {
     let mut last = Attempt::default();
     let finished = client.finish(&mut last).await;
-    let mut now_ns = slot.clock.now_ns();
+    let now_ns = slot.clock.now_ns();
     {
         let mut recorder = slot.recorder.borrow_mut();
         recorder.statements(&last);
         recorder.tally.add_answers(client.answers());
     }
     if !slot.is_in_background() {
-        slot.timeline.done_at(now_ns);
-        while slot.timeline.holds() {
-            now_ns = slot.clock.wait_until(now_ns + HELD_POLL_NS).await;
-        }
+        slot.be_done(now_ns).await;
     }
     Ok(finished.and_then(|()| client.connection().leave())?)
 }

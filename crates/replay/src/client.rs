@@ -86,7 +86,7 @@ impl Pace {
 
 impl Client {
     /// From its first session to its last.
-    pub async fn play(mut self) -> Result<(), Fatal> {
+    pub async fn replay(mut self) -> Result<(), Fatal> {
         let pace = Pace { started_ns: self.slot.timeline.started_ns(), pacing: self.settings.pacing };
         if !self.slot.timeline.warms_up() {
             self.warm_until_us = 0;
@@ -94,7 +94,7 @@ impl Client {
             self.slot.timeline.open_at(opens_ns);
         }
         let schedule = Arc::clone(&self.schedule);
-        let sessions = &schedule.seats[self.slot.client as usize];
+        let sessions = &schedule.clients[self.slot.client as usize];
         for (number, session) in sessions.iter().map(|session| &schedule.sessions[*session as usize]).enumerate() {
             if !self.begin_session(session, number == 0, pace).await? {
                 break;
@@ -106,7 +106,7 @@ impl Client {
             }
         }
         self.run.doing(self.slot.client, Doing::Rests);
-        self.slot.be_done().await;
+        self.slot.be_done(self.slot.clock.now_ns()).await;
         Ok(self.connection.leave()?)
     }
 

@@ -105,9 +105,13 @@ fn locks_of_mysql(text: &[u8]) -> Locks {
 }
 
 fn locks_of_postgres(text: &[u8]) -> Locks {
-    let names = [&b"pg_advisory_lock("[..], b"pg_advisory_lock_shared(", b"pg_try_advisory_lock("];
+    let names = [
+        &b"pg_advisory_lock("[..],
+        b"pg_advisory_lock_shared(",
+        b"pg_try_advisory_lock(",
+        b"pg_try_advisory_lock_shared(",
+    ];
     let taken: u32 = names.iter().map(|name| count(text, name)).sum();
-    let taken = taken + count(text, b"pg_try_advisory_lock_shared(");
     let is_prepared = text.starts_with(b"prepare transaction");
     let ends_prepared = text.starts_with(b"commit prepared") || text.starts_with(b"rollback prepared");
     Locks {

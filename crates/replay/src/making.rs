@@ -5,9 +5,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use capture::{Act, Capture, Format, Instance, parameters};
 
+use crate::assignment::assigned;
 use crate::digest::{About, Kind};
 use crate::schedule::{Facts, How, Schedule, Session, Statement, Text, Transaction};
-use crate::seats::seats;
 use crate::units::{Held, ranks};
 
 /// Bytes of statements that are held in memory while they are replayed.
@@ -196,7 +196,7 @@ impl Maker {
     /// The database of a `USE`.
     fn used(&mut self, one: &Instance<'_>) -> u32 {
         let name = one.text.trim_ascii();
-        let name = name.get(3..).unwrap_or_default().trim_ascii().trim_ascii_end();
+        let name = name.get(3..).unwrap_or_default().trim_ascii();
         let name = name.strip_suffix(b";").unwrap_or(name).trim_ascii_end();
         let name = name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(name);
         let next = self.databases.len() as u32 + 1;
@@ -288,8 +288,10 @@ impl Maker {
             self.spread();
         }
         let counted = || self.raws.iter().filter(|raw| raw.statement.is_counted);
-        let writes = counted().map(|raw| &self.schedule.digests[raw.statement.digest as usize]);
-        let writes = writes.clone().find(|about| about.kind == Kind::Write).map(|about| about.text.clone());
+        let writes = counted()
+            .map(|raw| &self.schedule.digests[raw.statement.digest as usize])
+            .find(|about| about.kind == Kind::Write)
+            .map(|about| about.text.clone());
         let mut facts = Facts {
             statements: counted().count() as u64,
             span_us: (last_us - first_us) as u64 + if is_coarse { 1_000_000 } else { 0 },
@@ -332,7 +334,7 @@ impl Maker {
         ends_us.sort_unstable();
         facts.quiet_us = ends_us.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         self.schedule.facts = facts;
-        self.schedule.seats = seats(&spans);
+        self.schedule.clients = assigned(&spans);
         self.schedule.ranks = ranks(&units);
         self.schedule
     }

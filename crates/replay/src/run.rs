@@ -46,7 +46,7 @@ impl Run {
         Run {
             ended: Ended::none_of(schedule.ranks.by_end.len()),
             bells,
-            clients: schedule.seats.iter().map(|_| OfClient::default()).collect(),
+            clients: schedule.clients.iter().map(|_| OfClient::default()).collect(),
             order_broken: AtomicU64::new(0),
             lost: AtomicU32::new(0),
         }

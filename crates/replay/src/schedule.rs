@@ -93,7 +93,7 @@ pub struct Schedule {
     /// Databases of the log by name.
     pub databases: Vec<String>,
     /// The sessions of each client, one after the other.
-    pub seats: Vec<Vec<u32>>,
+    pub clients: Vec<Vec<u32>>,
     pub sessions: Vec<Session>,
     pub transactions: Vec<Transaction>,
     pub statements: Vec<Statement>,

@@ -1,8 +1,6 @@
 //! Logs become a schedule once in a program, however often the workload is made of the same options.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use capture::{Capture, Making};
@@ -42,11 +40,11 @@ fn read(source: &Source) -> Result<Schedule, OptionError> {
         making::schedule(capture, source.partial_log).map_err(|(key, why)| OptionError::new(key, why))
     };
     if let [path] = paths.as_slice()
-        && is_capture(path)
+        && Capture::is_at(path)
     {
         return make(&mut Capture::open(path).map_err(|why| of_log(why.to_string()))?);
     }
-    if let Some(path) = paths.iter().find(|path| is_capture(path)) {
+    if let Some(path) = paths.iter().find(|path| Capture::is_at(path)) {
         return Err(of_log(format!("logs, or one capture alone, were expected: {} is a capture", path.display())));
     }
     let folder = std::env::var_os(WORK).map_or_else(std::env::temp_dir, PathBuf::from);
@@ -61,9 +59,4 @@ fn read(source: &Source) -> Result<Schedule, OptionError> {
     let out = folder.path().join("log.dbcap");
     capture::capture(&paths, &out, &making).map_err(|why| of_log(why.to_string()))?;
     make(&mut Capture::open(&out).map_err(|why| of_log(why.to_string()))?)
-}
-
-fn is_capture(path: &Path) -> bool {
-    let mut head = [0; 5];
-    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && &head == b"DBCAP"
 }

@@ -81,13 +81,13 @@ impl Replay {
     }
 
     fn notes(&self) -> Vec<String> {
-        let Schedule { facts, seats, sessions, transactions, .. } = self.schedule.as_ref();
+        let Schedule { facts, clients, sessions, transactions, .. } = self.schedule.as_ref();
         let mut notes = vec![format!(
             "{} in {} of {}, at most {} at once, in {:.1} s",
             counted(facts.statements as usize, "statement"),
             counted(transactions.len(), "transaction"),
             counted(sessions.len(), "session"),
-            seats.len(),
+            clients.len(),
             facts.span_us as f64 / 1e6,
         )];
         let left_out = |(kind, count, why): &(String, u64, String)| format!("not replayed: {count} {kind} ({why})");
@@ -126,7 +126,7 @@ impl Workload for Replay {
         WorkloadSpec {
             writes,
             keeps_its_size: !writes,
-            clients: Some(self.schedule.seats.len() as u32),
+            clients: Some(self.schedule.clients.len() as u32),
             needs_answers: true,
             // Every session does, at least for as long as nothing at all was sent.
             rests: Some(self.paced(Duration::from_micros(self.schedule.facts.quiet_us))),
@@ -164,7 +164,7 @@ impl Workload for Replay {
             uses,
             prepared: Vec::new(),
         };
-        Ok(Box::pin(client.play()))
+        Ok(Box::pin(client.replay()))
     }
 
     fn timed_statements(&self, _: Dialect) -> Vec<String> {

@@ -388,7 +388,7 @@ impl PostgresConnection {
 
     fn put_bind(&mut self, statement: Statement, parameters: &[Value<'_>], results: Format) {
         let out = self.transport.outbox();
-        // One that was never kept has a name that the server does not know, and says so.
+        // One that was never kept has a name that the server does not know, and is refused.
         let kept = self.statements.get(statement.0);
         let (name, travels) = kept.map_or((Some(statement.0), false), |kept| kept.next(statement.0));
         kept.filter(|_| travels).into_iter().for_each(|kept| put_parse(out, name, &kept.sql));
@@ -566,7 +566,9 @@ impl Connection for PostgresConnection {
         self.transport.send()?;
         let request = self.request(statement);
         let answer = read_answer(&mut self.transport, request).await;
-        self.note_execution(statement, answer.is_ok());
+        if request == Request::ParseExecute {
+            self.note_execution(statement, answer.is_ok());
+        }
         answer
     }
 
@@ -588,7 +590,9 @@ impl Connection for PostgresConnection {
         self.transport.send()?;
         let request = self.request(statement);
         let answer = read_rows(&mut self.transport, request, rows).await;
-        self.note_execution(statement, answer.is_ok());
+        if request == Request::ParseExecute {
+            self.note_execution(statement, answer.is_ok());
+        }
         answer
     }
 

@@ -71,7 +71,7 @@ fn sessions_of_a_csvlog_have_their_transactions_and_due_times() {
         [text(0, "begin"), text(3_000, "update t set a = 1"), text(9_000, "commit"), text(2_000, "select 1")];
     assert_eq!(statements(&schedule), expected);
     assert_eq!(schedule.transactions.len(), 2);
-    assert_eq!((schedule.seats.len(), schedule.facts.statements), (2, 4));
+    assert_eq!((schedule.clients.len(), schedule.facts.statements), (2, 4));
     assert_eq!(schedule.ranks.ended_before, [0, 0], "they overlap");
     assert_eq!(schedule.facts.writes.as_deref(), Some("update t set a = ?"));
 }

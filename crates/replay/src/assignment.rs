@@ -7,28 +7,28 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The sessions of each client, from when each began and ended.
-pub fn seats(sessions: &[(i64, i64)]) -> Vec<Vec<u32>> {
+pub fn assigned(sessions: &[(i64, i64)]) -> Vec<Vec<u32>> {
     let mut by_begin: Vec<u32> = (0..sessions.len() as u32).collect();
     by_begin.sort_by_key(|one| sessions[*one as usize]);
-    let mut seats: Vec<Vec<u32>> = Vec::new();
+    let mut clients: Vec<Vec<u32>> = Vec::new();
     let mut free: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
     for session in by_begin {
         let (begin, end) = sessions[session as usize];
-        let seat = match free.peek() {
-            Some(Reverse((ended, seat))) if *ended < begin => {
-                let seat = *seat;
+        let client = match free.peek() {
+            Some(Reverse((ended, client))) if *ended < begin => {
+                let client = *client;
                 free.pop();
-                seat
+                client
             }
             _ => {
-                seats.push(Vec::new());
-                seats.len() - 1
+                clients.push(Vec::new());
+                clients.len() - 1
             }
         };
-        seats[seat].push(session);
-        free.push(Reverse((end, seat)));
+        clients[client].push(session);
+        free.push(Reverse((end, client)));
     }
-    seats
+    clients
 }
 
 #[cfg(test)]
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn sessions_share_a_client_only_one_after_the_other() {
-        assert_eq!(seats(&[(0, 10), (5, 8), (9, 20), (11, 12)]), [vec![0, 3], vec![1, 2]]);
-        assert_eq!(seats(&[(0, 10), (10, 20)]).len(), 2, "whether one had ended is not known");
-        assert!(seats(&[]).is_empty());
+        assert_eq!(assigned(&[(0, 10), (5, 8), (9, 20), (11, 12)]), [vec![0, 3], vec![1, 2]]);
+        assert_eq!(assigned(&[(0, 10), (10, 20)]).len(), 2, "whether one had ended is not known");
+        assert!(assigned(&[]).is_empty());
     }
 }
