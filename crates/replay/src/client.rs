@@ -31,6 +31,24 @@ struct Counts {
     errors_missing: u64,
     left_out: u64,
     order_wait_us: u64,
+    order_broken: u64,
+    sessions_lost: u64,
+}
+
+impl Counts {
+    fn list(&self) -> [u64; 8] {
+        let Counts {
+            statements,
+            errors,
+            errors_as_logged,
+            errors_missing,
+            left_out,
+            order_wait_us,
+            order_broken,
+            sessions_lost,
+        } = *self;
+        [statements, errors, errors_as_logged, errors_missing, left_out, order_wait_us, order_broken, sessions_lost]
+    }
 }
 
 pub const COUNTS: &[&str] = &[
@@ -150,7 +168,7 @@ impl Client {
     }
 
     /// Waits until the unit of a transaction may begin, and returns for how long; None when the load was stopped.
-    async fn wait_for_turn(&mut self, transaction: &Transaction) -> Option<u64> {
+    async fn wait_for_turn(&mut self, transaction: &Transaction, counts: &mut Counts) -> Option<u64> {
         let needs = self.settings.order.needs(&self.schedule.ranks, transaction.unit);
         let run = Arc::clone(&self.run);
         if run.ended.front() >= needs {
@@ -166,7 +184,9 @@ impl Client {
             now_ns = self.slot.clock.wait_for(&bell, now_ns + STOP_POLL_NS, || run.ended.front() >= needs).await;
             let is_long = now_ns - since_ns > limit_ns;
             if is_long && run.ended.front() < needs && run.is_let_go(client, now_ns, limit_ns) {
-                run.break_order(client, now_ns);
+                // The next one is let go when nothing is answered for as long again.
+                run.answered(client, now_ns);
+                counts.order_broken += 1;
                 break;
             }
         }
@@ -180,7 +200,6 @@ impl Client {
         let begin_us = schedule.begin_us(transaction);
         let is_measured = begin_us >= self.warm_until_us;
         let client = self.slot.client;
-        let broken_before = self.run.order_broken.load(Ordering::Relaxed);
         self.run.doing(client, if transaction.begins_unit { Doing::Rests } else { Doing::Thinks });
         let (goes_on, was_free) = self.wait_until_due(pace.due_ns(begin_us)).await;
         if !goes_on {
@@ -189,7 +208,7 @@ impl Client {
         let mut counts = Counts::default();
         let mut waited_ns = 0;
         if transaction.begins_unit {
-            let Some(waited) = self.wait_for_turn(transaction).await else { return Ok(false) };
+            let Some(waited) = self.wait_for_turn(transaction, &mut counts).await else { return Ok(false) };
             waited_ns = waited;
             counts.order_wait_us = waited / 1_000;
         }
@@ -205,7 +224,8 @@ impl Client {
         self.slot.recorder.borrow().started(client, start_ns);
         let mut attempt = Attempt::default();
         let mut came = Outcome::Committed;
-        let mut lost = 0;
+        // The server has ended it, or the session.
+        let mut is_over = false;
         for (number, statement) in statements.iter().enumerate() {
             if number > 0 {
                 self.run.doing(client, Doing::Thinks);
@@ -223,20 +243,21 @@ impl Client {
             attempt.last_error = Some(code_of(&error));
             if matches!(error, Error::Lost { .. }) {
                 attempt.committing = number + 1 == statements.len();
-                lost += 1;
-                self.reopen(error)?;
+                self.reopen(error, &mut counts)?;
                 counts.left_out += left_of(statements, number);
+                is_over = true;
                 break;
             }
             if self.ends_transaction(&error, transaction) {
                 counts.left_out += left_of(statements, number);
-                self.roll_back(&mut attempt).await?;
+                self.roll_back(&mut attempt, &mut counts).await?;
+                is_over = true;
                 break;
             }
         }
-        if transaction.is_left_open && came != Outcome::Failed {
-            self.roll_back(&mut attempt).await?;
-            came = Outcome::RolledBack;
+        if transaction.is_left_open && !is_over {
+            self.roll_back(&mut attempt, &mut counts).await?;
+            came = if came == Outcome::Failed { came } else { Outcome::RolledBack };
         } else if transaction.rolls_back && came == Outcome::Committed {
             came = Outcome::RolledBack;
         }
@@ -244,22 +265,11 @@ impl Client {
             self.run.end(self.schedule.ranks.by_end[transaction.unit as usize]);
         }
         let end_ns = self.slot.clock.now_ns();
-        let broken = self.run.order_broken.load(Ordering::Relaxed) - broken_before;
-        self.record(came, &attempt, Timing { due_ns, start_ns, end_ns }, is_measured, &counts, broken, lost);
+        self.record(came, &attempt, Timing { due_ns, start_ns, end_ns }, is_measured, &counts);
         Ok(!self.slot.timeline.is_stopped())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all of them are figures of one transaction")]
-    fn record(
-        &self,
-        outcome: Outcome,
-        attempt: &Attempt,
-        timing: Timing,
-        is_measured: bool,
-        counts: &Counts,
-        broken: u64,
-        lost: u64,
-    ) {
+    fn record(&self, outcome: Outcome, attempt: &Attempt, timing: Timing, is_measured: bool, counts: &Counts) {
         let window = self.slot.timeline.window();
         // What warms up belongs to no interval, whenever it is sent.
         let due_ns = if is_measured { timing.due_ns } else { timing.due_ns.min(window.start_ns.saturating_sub(1)) };
@@ -268,9 +278,7 @@ impl Client {
         recorder.record(outcome, attempt, timing, window);
         recorder.log(self.slot.client, outcome, attempt, timing);
         recorder.ended(self.slot.client, timing, window);
-        let Counts { statements, errors, errors_as_logged, errors_missing, left_out, order_wait_us } = *counts;
-        let counts = [statements, errors, errors_as_logged, errors_missing, left_out, order_wait_us, broken, lost];
-        recorder.counts(&counts, due_ns, window);
+        recorder.counts(&counts.list(), due_ns, window);
         self.slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -364,17 +372,18 @@ impl Client {
         is_ended && !is_alone && self.settings.on_error == OnError::SkipTransaction
     }
 
-    async fn roll_back(&mut self, attempt: &mut Attempt) -> Result<(), Fatal> {
+    async fn roll_back(&mut self, attempt: &mut Attempt, counts: &mut Counts) -> Result<(), Fatal> {
         attempt.other += 1;
         match self.connection.query_bytes(b"ROLLBACK").await {
             Ok(_) | Err(Error::Retryable { .. } | Error::Duplicate { .. } | Error::Refused { .. }) => Ok(()),
-            Err(error @ Error::Lost { .. }) => self.reopen(error),
+            Err(error @ Error::Lost { .. }) => self.reopen(error, counts),
             Err(error) => Err(error.into()),
         }
     }
 
     /// A lost session is opened again; more than one in a hundred are too many.
-    fn reopen(&mut self, error: Error) -> Result<(), Fatal> {
+    fn reopen(&mut self, error: Error, counts: &mut Counts) -> Result<(), Fatal> {
+        counts.sessions_lost += 1;
         let lost = u64::from(self.run.lost.fetch_add(1, Ordering::Relaxed)) + 1;
         let sessions = self.schedule.sessions.len() as u64;
         if self.slot.timeline.is_stopped() || lost * 100 > sessions {

@@ -152,7 +152,29 @@ impl Maker {
             error: one.error.map(|code| code.0),
         };
         self.push(one, place, one.ends_transaction, statement);
+        self.forget_prepared(one);
         Ok(())
+    }
+
+    /// Behind DISCARD and DEALLOCATE a session of PostgreSQL has fewer prepared statements; what it uses later is
+    /// prepared anew.
+    fn forget_prepared(&mut self, one: &Instance<'_>) {
+        let Some(session) = self.sessions.get_mut(&one.session).filter(|_| !self.schedule.is_mysql) else { return };
+        let mut words =
+            one.text.split(|byte| byte.is_ascii_whitespace() || *byte == b';').filter(|word| !word.is_empty());
+        let mut word = || words.next().unwrap_or_default().to_ascii_lowercase();
+        let (verb, mut what) = (word(), word());
+        if verb == b"deallocate" && what == b"prepare" {
+            what = word();
+        }
+        match (verb.as_slice(), what.as_slice()) {
+            (b"discard" | b"deallocate", b"all") => {
+                session.prepared.clear();
+                session.named.clear();
+            }
+            (b"deallocate", name) => session.named.retain(|known| known != name),
+            _ => {}
+        }
     }
 
     fn push(&mut self, one: &Instance<'_>, place: i64, ends: bool, statement: Statement) {

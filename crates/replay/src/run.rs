@@ -26,8 +26,6 @@ pub struct Run {
     pub ended: Ended,
     bells: Arc<Bells>,
     clients: Box<[OfClient]>,
-    /// Units that were let go before their turn.
-    pub order_broken: AtomicU64,
     /// Sessions whose connection was lost.
     pub lost: AtomicU32,
 }
@@ -47,7 +45,6 @@ impl Run {
             ended: Ended::none_of(schedule.ranks.by_end.len()),
             bells,
             clients: schedule.clients.iter().map(|_| OfClient::default()).collect(),
-            order_broken: AtomicU64::new(0),
             lost: AtomicU32::new(0),
         }
     }
@@ -86,11 +83,5 @@ impl Run {
             is_quiet && is_later && doing != Doing::Thinks as u8
         };
         self.clients.iter().enumerate().all(is_stalled)
-    }
-
-    /// Notes that a client went on before its turn. The next one is let go when nothing is answered for as long again.
-    pub fn break_order(&self, client: u32, now_ns: u64) {
-        self.order_broken.fetch_add(1, Ordering::Relaxed);
-        self.answered(client, now_ns);
     }
 }

@@ -110,6 +110,31 @@ fn a_prepare_before_the_log_began_is_sent_and_not_counted() {
 }
 
 #[test]
+fn what_is_discarded_is_prepared_anew() {
+    let named = took(1, "execute s1: select 1");
+    let by_sql = took(1, "statement: execute s2(2)");
+    let detail = "prepare: prepare s2(int) as select $1";
+    let rows = [
+        (10, 7, named.as_str(), "", None),
+        (20, 7, by_sql.as_str(), detail, None),
+        (30, 7, "duration: 1.000 ms  statement: DISCARD ALL", "", None),
+        (40, 7, named.as_str(), "", None),
+        (50, 7, by_sql.as_str(), detail, None),
+        (60, 7, "duration: 1.000 ms  statement: deallocate s3;", "", None),
+        (70, 7, by_sql.as_str(), detail, None),
+        (80, 7, "duration: 1.000 ms  statement: Deallocate Prepare S2", "", None),
+        (90, 7, by_sql.as_str(), detail, None),
+    ];
+    let schedule = made("pg.csv", &csv(&rows), false).unwrap();
+    let ways: Vec<How> =
+        schedule.statements.iter().map(|one| one.how).filter(|how| matches!(how, How::Prepared(_))).collect();
+    assert_eq!(ways, [How::Prepared(0), How::Prepared(1)]);
+    assert_eq!(schedule.sessions[0].prepared.len(), 2);
+    let uncounted = schedule.statements.iter().filter(|one| !one.is_counted).count();
+    assert_eq!(uncounted, 3, "once at first, and behind each statement that took it away");
+}
+
+#[test]
 fn an_error_of_the_log_stays_with_its_statement() {
     let rows = [(10, 7, "relation \"t\" does not exist", "", Some(("42P01", "select a from t")))];
     let schedule = made("pg.csv", &csv(&rows), false).unwrap();
