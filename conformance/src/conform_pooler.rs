@@ -168,10 +168,10 @@ impl Check<'_> {
         ensure!(trials.iter().filter(is_ok).count() == 2, "not both had a trial\n{stderr}");
         let findings = report["findings"].as_array().context("a report has findings")?;
         let finding = findings.iter().find(|finding| finding["kind"] == "behind a pooler");
-        let text = finding.with_context(|| format!("no finding names the pooler: {findings:?}"))?.to_string();
-        expect_name(&text, setting)?;
-        let behind = &findings.iter().find(|one| one["kind"] == "behind a pooler").context("it is there")?["facts"];
-        let sessions = behind["behind_pooler"][0]["sessions"].as_f64().context("the sessions behind it are seen")?;
+        let finding = finding.with_context(|| format!("no finding names the pooler: {findings:?}"))?;
+        expect_name(&finding.to_string(), setting)?;
+        let behind = &finding["facts"]["behind_pooler"][0];
+        let sessions = behind["sessions"].as_f64().context("the sessions behind it are seen")?;
         ensure!((1.0..=f64::from(POOL)).contains(&sessions), "{sessions} sessions of a pool of {POOL}");
         Ok(format!("the report has {sessions:.0} sessions of the server for {CLIENTS} clients"))
     }

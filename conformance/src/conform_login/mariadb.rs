@@ -4,19 +4,14 @@ use anyhow::{Context, Result};
 use driver::Admin;
 
 use super::home::Home;
-use super::row::{ODD_PASSWORD, PASSWORD, Row, WRONG_PASSWORD};
-use super::shared::{account, by_option_files, create_account, mariadb_ways, quoted};
+use super::row::{PASSWORD, Row, WRONG_PASSWORD};
+use super::shared::{account, by_option_files, create_account, create_accounts, mariadb_ways, quoted};
 use crate::certificates::Certificates;
 use crate::held::Held;
 
 pub fn rows(server: &Held, certificates: &Certificates, home: &Home, admin: &mut Admin) -> Result<Vec<Row>> {
     let native = |password: &str| format!("VIA mysql_native_password USING PASSWORD({})", quoted(password));
-    create_account(admin, "'plain'@'%'", &native(PASSWORD))?;
-    create_account(admin, "'odd'@'%'", &native(ODD_PASSWORD))?;
-    create_account(admin, "'secure'@'%'", &native(PASSWORD))?;
-    admin.run("ALTER USER 'secure'@'%' REQUIRE SSL")?;
-    create_account(admin, "'shown'@'%'", &native(PASSWORD))?;
-    admin.run("ALTER USER 'shown'@'%' REQUIRE X509")?;
+    create_accounts(admin, native)?;
     admin.run("INSTALL SONAME 'auth_ed25519'").context("no plugin ed25519")?;
     create_account(admin, "'ed'@'%'", &format!("VIA ed25519 USING PASSWORD({})", quoted(PASSWORD)))?;
     let own = account()?;
@@ -55,14 +50,8 @@ fn password_of(server: &Held) -> Result<String> {
 
 /// Of MariaDB 11.6 and later.
 pub fn rows_of_parsec(server: &Held, certificates: &Certificates, home: &Home, admin: &mut Admin) -> Result<Vec<Row>> {
-    let parsec = |password: &str| format!("VIA parsec USING PASSWORD({})", quoted(password));
     admin.run("INSTALL SONAME 'auth_parsec'").context("no plugin parsec")?;
-    create_account(admin, "'plain'@'%'", &parsec(PASSWORD))?;
-    create_account(admin, "'odd'@'%'", &parsec(ODD_PASSWORD))?;
-    create_account(admin, "'secure'@'%'", &parsec(PASSWORD))?;
-    admin.run("ALTER USER 'secure'@'%' REQUIRE SSL")?;
-    create_account(admin, "'shown'@'%'", &parsec(PASSWORD))?;
-    admin.run("ALTER USER 'shown'@'%' REQUIRE X509")?;
+    create_accounts(admin, |password| format!("VIA parsec USING PASSWORD({})", quoted(password)))?;
     let ways = mariadb_ways(server, certificates, home)?;
     let socket = server.text("socket")?;
     let mut rows = vec![

@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use driver::Admin;
 
 use super::home::Home;
-use super::row::{ODD_PASSWORD, PASSWORD, Row};
-use super::shared::{account, by_option_files, create_account, mysql_ways, quoted};
+use super::row::{PASSWORD, Row};
+use super::shared::{account, by_option_files, create_account, create_accounts, mysql_ways, quoted};
 use crate::certificates::Certificates;
 use crate::held::Held;
 
@@ -19,12 +19,7 @@ fn by(plugin: &str, password: &str) -> String {
 /// Of every release with `caching_sha2_password`.
 fn rows_of_sha2(server: &Held, certificates: &Certificates, home: &Home, admin: &mut Admin) -> Result<Vec<Row>> {
     let sha2 = "caching_sha2_password";
-    create_account(admin, "'plain'@'%'", &by(sha2, PASSWORD))?;
-    create_account(admin, "'odd'@'%'", &by(sha2, ODD_PASSWORD))?;
-    create_account(admin, "'secure'@'%'", &by(sha2, PASSWORD))?;
-    admin.run("ALTER USER 'secure'@'%' REQUIRE SSL")?;
-    create_account(admin, "'shown'@'%'", &by(sha2, PASSWORD))?;
-    admin.run("ALTER USER 'shown'@'%' REQUIRE X509")?;
+    create_accounts(admin, |password| by(sha2, password))?;
     let ways = mysql_ways(server, certificates, home)?;
     let socket = server.text("socket")?;
     let tcp = |query: &str| ways.tcp("plain", query);

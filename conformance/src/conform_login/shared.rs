@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use driver::Admin;
 use engine::PasswordSource;
+use engine::target_url::{Around, ThisHost};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::forwarder;
@@ -190,10 +191,19 @@ pub fn create_account(admin: &mut Admin, user: &str, identified: &str) -> Result
     admin.run(&format!("GRANT ALL ON *.* TO {user}")).map(drop).with_context(|| user.to_owned())
 }
 
+/// The accounts of [`Ways::of_every_server`]; `identified` makes the IDENTIFIED clause for a password.
+pub fn create_accounts(admin: &mut Admin, identified: impl Fn(&str) -> String) -> Result<()> {
+    for (user, password) in [("plain", PASSWORD), ("odd", ODD_PASSWORD), ("secure", PASSWORD), ("shown", PASSWORD)] {
+        create_account(admin, &format!("'{user}'@'%'"), &identified(password))?;
+    }
+    admin.run("ALTER USER 'secure'@'%' REQUIRE SSL")?;
+    admin.run("ALTER USER 'shown'@'%' REQUIRE X509")?;
+    Ok(())
+}
+
 /// The user that this process runs as, whom the kernel vouches for on a socket.
 pub fn account() -> Result<String> {
-    let output = std::process::Command::new("id").arg("-un").output().context("cannot run `id`")?;
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
+    ThisHost.account().context("this user has no name")
 }
 
 /// A text of SQL in quotes.

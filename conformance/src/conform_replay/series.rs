@@ -1,10 +1,10 @@
 //! Replays of one log at one pace, and what they must be like.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 /// How much is done.
@@ -152,21 +152,18 @@ pub fn expected_of(dbduel: &Path, log: &Path) -> Result<(f64, Duration)> {
     let digests = json["digests"].as_array().context("no digests")?;
     let replayed = digests.iter().filter(|digest| digest["never_replayed"].is_null());
     let calls: f64 = replayed.filter_map(|digest| digest["calls"].as_f64()).sum();
-    Ok((calls, capture_span(log)?))
+    Ok((calls, span_of(log)?))
 }
 
 /// From the first stamp to the last.
-fn capture_span(log: &Path) -> Result<Duration> {
+fn span_of(log: &Path) -> Result<Duration> {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
-    let paths: [PathBuf; 1] = [log.to_owned()];
-    capture::read_logs(&paths, &capture::Options::default(), &mut |event, _| {
+    capture::read_logs(&[log.to_owned()], &capture::Options::default(), &mut |event, _| {
         if event.act.is_statement() {
             first = first.min(event.start_us);
             last = last.max(event.logged_us);
         }
     })?;
-    if first > last {
-        bail!("{} has no statement", log.display());
-    }
+    ensure!(first <= last, "{} has no statement", log.display());
     Ok(Duration::from_micros((last - first) as u64))
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use driver::{Admin, Error, Login, Target};
+use driver::{Admin, Target};
 use engine::counters::SESSIONS;
 use engine::limits::{Need, Whose};
 use engine::pooler::{Pooler, recognise};
@@ -21,8 +21,7 @@ pub fn expect(kind: TargetKind, target: &Target, admin: &mut Admin, mut need: Ne
     let limits = engine(kind)?.limits();
     // First, because sessions that are opened for the pooler's sake are counted for a moment longer than they last.
     let asked = (limits.ask)(admin)?;
-    let found = recognise(target.dialect, &mut |database| session(target, database));
-    let pooler = found.context("cannot see whether a pooler stands before the server")?;
+    let pooler = recognise(target, LIMIT).context("cannot see whether a pooler stands before the server")?;
     if let Some(pooler) = &pooler {
         pooler.expect(&need)?;
         need = pooler.leaves(need);
@@ -36,7 +35,8 @@ pub fn expect(kind: TargetKind, target: &Target, admin: &mut Admin, mut need: Ne
 /// Names how many sessions the server has behind a pooler, where they can be seen.
 pub fn note_sessions(kind: TargetKind, target: &Target, pooler: &Pooler, clients: u32) {
     let count = || {
-        let counters = engine(kind).ok()?.observe()?.counters(&mut session(target, None).ok()?).ok()?;
+        let mut admin = Admin::connect(target.dialect, &target.endpoint, &target.login, LIMIT).ok()?;
+        let counters = engine(kind).ok()?.observe()?.counters(&mut admin).ok()?;
         counters.state.get(SESSIONS).copied()
     };
     if let Some(count) = count() {
@@ -47,9 +47,4 @@ pub fn note_sessions(kind: TargetKind, target: &Target, pooler: &Pooler, clients
 
 fn engine(kind: TargetKind) -> Result<&'static dyn Engine> {
     Engines(ENGINES).find(kind.engine())
-}
-
-fn session(target: &Target, database: Option<&str>) -> Result<Admin, Error> {
-    let database = database.map(str::to_owned).or_else(|| target.login.database.clone());
-    Admin::connect(target.dialect, &target.endpoint, &Login { database, ..target.login.clone() }, LIMIT)
 }

@@ -1,9 +1,9 @@
 //! Whether a contender's server leaves room for the loads of the plan, asked before the first of them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use driver::Admin;
 use engine::limits::{Asked, Need, Whose};
 use engine::pooler::Pooler;
 use engine::{UserServer, free_bytes};
@@ -13,21 +13,20 @@ use experiment::{Contender, Experiment};
 use trial::need;
 
 /// One that watches a trial, and one that checks.
-const SESSIONS_BESIDE: u64 = 2;
+const OWN_SESSIONS: u64 = 2;
 
-/// Fails where the file's settings of a server that dbduel will start are too low.
-pub fn expect_settings(experiment: &Experiment, contender: &Contender) -> Result<()> {
-    if contender.settings.is_empty() {
+/// Fails where the settings of a server that dbduel starts are too low: those of the file, and, once it has started,
+/// all that are in force. Nobody else is there, so what is in use is not asked for.
+pub fn expect_settings(
+    experiment: &Experiment,
+    contender: &Contender,
+    settings: &BTreeMap<String, String>,
+) -> Result<()> {
+    if settings.is_empty() {
         return Ok(());
     }
-    let asked = Asked::of(contender.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+    let asked = Asked::of(settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     contender.kind.limits().expect(&asked, &need(experiment, contender)?, Whose::Ours).map(drop)
-}
-
-/// Fails where a server that dbduel has started has too little of something.
-pub fn expect_started(experiment: &Experiment, contender: &Contender, admin: &mut Admin) -> Result<()> {
-    let limits = contender.kind.limits();
-    limits.expect(&(limits.ask)(admin)?, &need(experiment, contender)?, Whose::Ours).map(drop)
 }
 
 /// Fails where a target has too little of something, or a pooler before it lets no such load through; returns what a
@@ -81,7 +80,7 @@ fn expect_own_isolation(experiment: &Experiment, pooler: &Pooler) -> Result<()> 
 fn need(experiment: &Experiment, contender: &Contender) -> Result<Need> {
     let dialect = contender.kind.dialect();
     let option = |name: &str, value: &str| format!("{name} = \"{value}\"");
-    let mut all = Need { beside: SESSIONS_BESIDE, ..Need::default() };
+    let mut all = Need { own_sessions: OWN_SESSIONS, ..Need::default() };
     for choice in &experiment.workloads {
         let mut filled = Vec::new();
         for point in experiment.points() {
@@ -108,7 +107,8 @@ mod tests {
     fn settings_of_the_file_that_are_too_low_for_the_clients_are_refused_before_a_start() {
         let mut experiment = experiment(&["a"], &[1, 64], 8, 1);
         let check = |experiment: &Experiment, expected: Result<(), &str>| {
-            let found = expect_settings(experiment, &experiment.contenders[0]).map_err(|error| error.to_string());
+            let found = expect_settings(experiment, &experiment.contenders[0], &experiment.contenders[0].settings)
+                .map_err(|error| error.to_string());
             assert_eq!(found, expected.map_err(str::to_owned));
         };
         check(&experiment, Ok(()));

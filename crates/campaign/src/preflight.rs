@@ -64,7 +64,7 @@ fn refuse_here(experiment: &Experiment, contender: &Contender) -> Result<Vec<Str
         let remarks = target.sources().map(str::to_owned).into_iter().chain(known);
         return Ok(remarks.map(|text| format!("contender `{}`: {text}", contender.name)).collect());
     }
-    limits::expect_settings(experiment, contender)?;
+    limits::expect_settings(experiment, contender, &contender.settings)?;
     refuse_managed(contender, experiment.clients_max()).map(|remark| remark.into_iter().collect())
 }
 

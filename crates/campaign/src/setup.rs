@@ -204,7 +204,7 @@ impl<'a> Setup<'a> {
             }
             return Ok(Provided::UserServer(reached));
         }
-        limits::expect_settings(self.experiment, contender)?;
+        limits::expect_settings(self.experiment, contender, &contender.settings)?;
         if !self.works.iter().any(|(storage, _)| *storage == contender.storage) {
             self.works.push((contender.storage.clone(), cache.work_on(&contender.storage)?));
         }
@@ -632,7 +632,7 @@ impl<'a> Setup<'a> {
             let Rehearsed { server, isolation, loaded: values } = rehearse(&trial)?;
             if learned.is_none() && matches!(server, RunningServer::Managed(_)) {
                 // What a version has by default may be too low as well.
-                limits::expect_started(self.experiment, prepared.contender, &mut server.session()?)?;
+                limits::expect_settings(self.experiment, prepared.contender, server.effective_settings())?;
             }
             loaded.push(Loaded { contender: prepared.contender.name.clone(), dataset: filling.title(), values });
             let ddl = ddl(&server, &filling.workload)?;
@@ -640,7 +640,7 @@ impl<'a> Setup<'a> {
             let checksums = checksums(&server, filling.workload.as_ref())?;
             let class = server.durability_class(&ddl);
             let build = server.build()?;
-            let pooler = pooler(&server)?;
+            let pooler = if learned.is_none() { pooler(&server)? } else { None };
             let facts = learned.get_or_insert_with(|| ContenderFacts {
                 version: server.version().to_owned(),
                 title: server.engine().title().to_owned(),

@@ -7,10 +7,10 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use driver::Secret;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -99,18 +99,21 @@ fn of_command(command: &str, limit: Duration) -> Result<Secret> {
     }
     let mut child = shell.spawn().context("cannot start `password_command`")?;
     let output = child.stdout.take().expect("standard output is a pipe");
-    let reader = std::thread::Builder::new().name("password".to_owned()).spawn(move || {
+    let (sender, answer) = mpsc::channel();
+    std::thread::Builder::new().name("password".to_owned()).spawn(move || {
         let mut text = String::new();
-        output.take(ANSWER_BYTES_MAX).read_to_string(&mut text).map(|_| text)
+        let read = output.take(ANSWER_BYTES_MAX).read_to_string(&mut text);
+        let _ = sender.send(read.map(|_| text));
     })?;
-    let status = wait(&mut child, limit);
-    if status.is_err() {
+    // What it has started may hold its output for longer than it goes on itself.
+    let ended = wait(&mut child, limit)
+        .and_then(|status| Ok((status, answer.recv_timeout(limit).map_err(|_| too_long(limit))?)));
+    if ended.is_err() {
         // It and what it has started.
         let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
         let _ = child.wait();
     }
-    let status = status?;
-    let text = reader.join().map_err(|_| anyhow!("the reader of `password_command` ended"))?;
+    let (status, text) = ended?;
     ensure!(status.success(), "`password_command` failed ({status}); run it by itself to see why");
     let text = text.context("what `password_command` printed is no text in UTF-8")?;
     let password = text.lines().next().unwrap_or_default();
@@ -125,10 +128,14 @@ fn wait(child: &mut Child, limit: Duration) -> Result<std::process::ExitStatus> 
             return Ok(status);
         }
         if begun.elapsed() > limit {
-            bail!("`password_command` did not end within {} s; expected one that asks nobody", limit.as_secs());
+            return Err(too_long(limit));
         }
         std::thread::sleep(POLL);
     }
+}
+
+fn too_long(limit: Duration) -> anyhow::Error {
+    anyhow!("`password_command` did not end within {} s; expected one that asks nobody", limit.as_secs())
 }
 
 #[cfg(test)]
@@ -172,6 +179,9 @@ mod tests {
     fn a_command_that_does_not_end_is_ended_with_what_it_started() {
         let begun = Instant::now();
         let error = of_command("sleep 60 & sleep 60", Duration::from_millis(50)).unwrap_err().to_string();
+        assert!(error.contains("did not end") && begun.elapsed() < Duration::from_secs(30), "{error}");
+        // The shell is gone at once, and what it started holds its output.
+        let error = of_command("sleep 60 & echo x", Duration::from_millis(500)).unwrap_err().to_string();
         assert!(error.contains("did not end") && begun.elapsed() < Duration::from_secs(30), "{error}");
     }
 

@@ -8,15 +8,22 @@ mod model;
 mod mysql;
 mod postgres;
 
-use driver::{Dialect, Error};
+use std::time::Duration;
 
-pub use model::{Connect, Mode, Pooler};
+use driver::{Admin, Dialect, Error, Login, Target};
 
-/// What stands in front of a server; None where clients reach it itself, as far as answers show it.
-pub fn recognise(dialect: Dialect, connect: Connect) -> Result<Option<Pooler>, Error> {
-    match dialect {
-        Dialect::MySql => mysql::recognise(connect),
-        Dialect::Postgres => postgres::recognise(connect),
+pub use model::{Mode, Pooler};
+
+/// What stands in front of a server; None where clients reach it itself, as far as answers show it. No login and no
+/// answer may take longer than `limit`.
+pub fn recognise(target: &Target, limit: Duration) -> Result<Option<Pooler>, Error> {
+    let mut connect = |database: Option<&str>| {
+        let database = database.map(str::to_owned).or_else(|| target.login.database.clone());
+        Admin::connect(target.dialect, &target.endpoint, &Login { database, ..target.login.clone() }, limit)
+    };
+    match target.dialect {
+        Dialect::MySql => mysql::recognise(&mut connect),
+        Dialect::Postgres => postgres::recognise(&mut connect),
         Dialect::Sqlite => Ok(None),
     }
 }

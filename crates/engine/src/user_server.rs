@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use driver::{Admin, Dialect, Endpoint, Error, Login, Secret};
+use driver::{Admin, Dialect, Endpoint, Error, Secret};
 
 use super::keeper::PASSWORD_VARIABLE;
 use super::server_process::{self, Listening};
@@ -16,6 +16,7 @@ use super::storage::{Storage, class_in, storage_of};
 use super::{Engine, NOT_KNOWN};
 use record::secrets::MASK;
 
+use crate::limits::counted;
 use crate::password::{PasswordSource, Renewal};
 use crate::pooler::{Pooler, recognise};
 use crate::request::TargetChoice;
@@ -110,23 +111,17 @@ impl UserServer {
         Ok(admin)
     }
 
-    /// What stands between this host and the server.
-    pub fn pooler(&self) -> Result<Option<Pooler>> {
-        let target = self.target();
-        let mut connect = |database: Option<&str>| {
-            let database = database.map(str::to_owned).or_else(|| target.login.database.clone());
-            let login = Login { database, ..target.login.clone() };
-            Admin::connect(target.dialect, &target.endpoint, &login, ANSWER_LIMIT)
-        };
-        let found = recognise(target.dialect, &mut connect);
-        found.with_context(|| format!("cannot see whether a pooler stands before {}", self.url))
-    }
-
     /// The same for statements that take as long as the tables are large.
     pub fn long_session(&self) -> Result<Admin> {
         let mut admin = self.session()?;
         admin.set_timeout(Some(STATEMENT_LIMIT))?;
         Ok(admin)
+    }
+
+    /// What stands between this host and the server.
+    pub fn pooler(&self) -> Result<Option<Pooler>> {
+        let found = recognise(&self.target(), ANSWER_LIMIT);
+        found.with_context(|| format!("cannot see whether a pooler stands before {}", self.url))
     }
 
     /// As the server reports at login.
@@ -254,7 +249,7 @@ fn first_that_suits(targets: Vec<TargetUrl>) -> Result<(TargetUrl, Option<String
 }
 
 fn host_count(targets: &[TargetUrl]) -> String {
-    if targets.len() == 1 { "1 host".to_owned() } else { format!("{} hosts", targets.len()) }
+    counted(targets.len() as u64, "host")
 }
 
 fn is_for_a_while(error: &Error) -> bool {
@@ -329,6 +324,7 @@ fn masked_out(url: &TargetUrl, variable: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target_url::Made;
 
     #[test]
     fn a_password_file_goes_first_and_its_line_break_is_no_part_of_it() {
@@ -342,27 +338,10 @@ mod tests {
 
     #[test]
     fn each_target_has_its_own_password_and_the_default_comes_last() {
-        struct Around;
-        impl crate::target_url::Around for Around {
-            fn variable(&self, name: &str) -> Option<String> {
-                let known = [("DBDUEL_PASSWORD", "of all"), ("SECOND", "of the second"), ("PGPASSWORD", "of libpq")];
-                known.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
-            }
-            fn file(&self, _: &Path) -> Result<Option<crate::target_url::Found>, String> {
-                Ok(None)
-            }
-            fn is_socket(&self, _: &Path) -> bool {
-                false
-            }
-            fn files_in(&self, _: &Path) -> Vec<PathBuf> {
-                Vec::new()
-            }
-            fn account(&self) -> Option<String> {
-                None
-            }
-        }
+        let variables = vec![("DBDUEL_PASSWORD", "of all"), ("SECOND", "of the second"), ("PGPASSWORD", "of libpq")];
+        let around = Made { variables, ..Made::default() };
         let of = |url: &str, source: PasswordSource| {
-            let candidates = Candidates::of(&TargetUrl::parse(url).unwrap(), &source, &Around).unwrap();
+            let candidates = Candidates::of(&TargetUrl::parse(url).unwrap(), &source, &around).unwrap();
             candidates.targets[0].password.as_ref().map(|password| password.expose().to_owned()).unwrap()
         };
         assert_eq!(of("mysql://a@db/x", PasswordSource::Unnamed), "of all");

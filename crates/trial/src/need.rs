@@ -1,6 +1,5 @@
 //! What a load needs of a server, from its workload, its clients and its rate.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use driver::{Dialect, Error, ROWS_PER_INSERT, Value};
@@ -52,10 +51,13 @@ pub fn of_tables(workload: &dyn Workload, dialect: Dialect, data_seed: u64) -> N
     if tables.is_empty() && spec.scratch.is_none() {
         return Need::default();
     }
-    let bytes = (0..tables.len()).filter_map(|at| row_bytes(workload, data_seed, at, tables[at].units));
+    let bytes = tables.iter().enumerate().filter_map(|(at, table)| {
+        let rows = table.rows.clamp(1, ROWS_PER_INSERT as u64);
+        Some(rows * row_bytes(workload, data_seed, at, table.units)?)
+    });
     Need {
         writes: true,
-        packet_bytes: bytes.max().map(|bytes| bytes * ROWS_PER_INSERT as u64),
+        packet_bytes: bytes.max(),
         without_key: tables.iter().filter(|table| lacks_key(table)).map(|table| table.name.clone()).collect(),
         data_bytes: workload.data_bytes(dialect),
         ..Need::default()
@@ -87,9 +89,8 @@ fn value_bytes(value: &Value<'_>) -> u64 {
 
 /// As it is made: a key that is added later comes too late for a server that asks for one.
 fn lacks_key(table: &Table) -> bool {
-    let makes = table.create.iter().map(|sql| sql.to_ascii_lowercase()).filter(|sql| sql.contains("create table"));
-    let made: BTreeSet<bool> = makes.map(|sql| sql.contains("primary key")).collect();
-    made.contains(&false)
+    let mut statements = table.create.iter().map(|sql| sql.to_ascii_lowercase());
+    statements.any(|sql| sql.contains("create table") && !sql.contains("primary key"))
 }
 
 #[cfg(test)]
@@ -140,6 +141,9 @@ mod tests {
         assert!(need.writes && need.without_key.is_empty());
         let bytes = need.packet_bytes.unwrap();
         assert!((512 * 180..512 * 260).contains(&bytes), "{bytes}");
+        let few = workload("oltp_point_select", &[("rows", OptionValue::Number(10))]);
+        let bytes = of_tables(few.as_ref(), Dialect::MySql, 1).packet_bytes.unwrap();
+        assert!((10 * 180..10 * 260).contains(&bytes), "{bytes}");
         let secondary = workload("oltp_point_select", &[("secondary", OptionValue::Flag(true))]);
         assert_eq!(of_tables(secondary.as_ref(), Dialect::MySql, 1).without_key, ["sbtest1"]);
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 pub struct Need {
     /// Sessions of clients, and of those that run what clients defer.
     pub clients: u64,
-    /// dbduel's own sessions beside them.
-    pub beside: u64,
+    /// dbduel's own sessions, which watch and check.
+    pub own_sessions: u64,
     /// Statements that all clients together prepare; None where that is not known before they run.
     pub prepared: Option<u64>,
     /// Clients prepare statements under names, or may.
@@ -31,7 +31,7 @@ pub struct Need {
 
 impl Need {
     pub fn sessions(&self) -> u64 {
-        self.clients + self.beside
+        self.clients + self.own_sessions
     }
 
     /// What both need at most.
@@ -42,7 +42,7 @@ impl Need {
         without_key.dedup();
         Need {
             clients: self.clients.max(other.clients),
-            beside: self.beside.max(other.beside),
+            own_sessions: self.own_sessions.max(other.own_sessions),
             prepared: self.prepared.max(other.prepared),
             may_prepare: self.may_prepare || other.may_prepare,
             unprepared: self.unprepared.or(other.unprepared),
@@ -58,12 +58,12 @@ impl Need {
     /// `64 clients and 2 sessions of dbduel's own need 66 connections`.
     pub fn sessions_text(&self) -> String {
         let clients = counted(self.clients, "client");
-        let need = if self.clients == 1 && self.beside == 0 { "needs" } else { "need" };
-        let beside = match self.beside {
+        let need = if self.clients == 1 && self.own_sessions == 0 { "needs" } else { "need" };
+        let own = match self.own_sessions {
             0 => String::new(),
-            beside => format!(" and {} of dbduel's own", counted(beside, "session")),
+            own => format!(" and {} of dbduel's own", counted(own, "session")),
         };
-        format!("{clients}{beside} {need} {}", counted(self.sessions(), "connection"))
+        format!("{clients}{own} {need} {}", counted(self.sessions(), "connection"))
     }
 }
 
@@ -88,9 +88,9 @@ mod tests {
     #[test]
     fn of_two_loads_each_need_is_the_larger_one() {
         let some = Need { clients: 8, prepared: Some(90), idle: Some(Duration::from_secs(3)), ..Need::default() };
-        let other = Need { clients: 64, beside: 2, writes: true, ..Need::default() };
+        let other = Need { clients: 64, own_sessions: 2, writes: true, ..Need::default() };
         let both = some.or(other);
-        assert_eq!((both.clients, both.beside, both.prepared), (64, 2, Some(90)));
+        assert_eq!((both.clients, both.own_sessions, both.prepared), (64, 2, Some(90)));
         assert!(both.writes && both.idle == Some(Duration::from_secs(3)));
         assert_eq!(both.sessions_text(), "64 clients and 2 sessions of dbduel's own need 66 connections");
     }

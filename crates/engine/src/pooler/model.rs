@@ -56,7 +56,7 @@ impl Pooler {
     /// What a load needs of the server behind it. How many sessions that has is the pooler's to decide, and those that
     /// clients leave idle are not its sessions.
     pub fn leaves(&self, need: Need) -> Need {
-        if self.is_shared() { Need { clients: 0, beside: 0, idle: None, ..need } } else { need }
+        if self.is_shared() { Need { clients: 0, own_sessions: 0, idle: None, ..need } } else { need }
     }
 
     /// What a user should know of it beside figures that were measured through it.
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn clients_of_a_shared_server_are_not_its_sessions() {
-        let need = Need { clients: 64, beside: 2, ..Need::default() };
+        let need = Need { clients: 64, own_sessions: 2, ..Need::default() };
         assert_eq!(pooler(Mode::Transaction, false).leaves(need.clone()).sessions(), 0);
         assert_eq!(pooler(Mode::Session, true).leaves(need).sessions(), 66);
     }

@@ -54,11 +54,9 @@ fn takes_transactions(admin: &mut Admin) -> Result<bool, Error> {
 
 /// Whether each of two clients finds its own statement again, under the name that both use: as every load does.
 fn keeps_statements(first: &mut Admin, second: &mut Admin) -> Result<bool, Error> {
-    let mut answers = Vec::new();
     for _ in 0..ROUNDS {
-        answers.push((fetch(first, "SELECT 1::bigint"), 1));
-        answers.push((fetch(second, "SELECT 2::bigint"), 2));
-        if answers.iter().any(|(answer, expected)| *answer != Some(*expected)) {
+        let answers = [fetch(first, "SELECT 1::bigint"), fetch(second, "SELECT 2::bigint")];
+        if answers != [Some(1), Some(2)] {
             // The name may stand in each session of the server that was met.
             for _ in 0..ROUNDS {
                 for admin in [&mut *first, &mut *second] {

@@ -3,28 +3,16 @@
 //! Most properties are about the driver itself. Those that have no use here are named, and those that would change what is
 //! measured, or that promise what does not hold, are refused.
 
-use driver::Secret;
-
 use super::libpq;
 use super::model::{Session, TargetKind, TargetUrl, TlsMode};
 use super::mysql_options;
-use super::option_word::{OptionWord, absolute, idle, refused, take, taken};
+use super::option_word::{OptionWord, absolute, idle, password, refused, take, taken, user};
 use super::written::{EXPECTED, Written};
 
 const KEY_STORE: &str =
     "names a key store of Java, which dbduel does not read; expected PEM files in options of the server's own clients";
 const ANOTHER_WAY: &str = "reaches the server by a way that the load does not take; leave it out";
 const OF_SESSIONS: &str = "changes settings of the sessions, which no report would show; expected them on the server";
-
-fn user(target: &mut TargetUrl, value: &str) -> Result<(), String> {
-    target.user = (!value.is_empty()).then(|| value.to_owned());
-    Ok(())
-}
-
-fn password(target: &mut TargetUrl, value: &str) -> Result<(), String> {
-    target.password = (!value.is_empty()).then(|| Secret::new(value));
-    Ok(())
-}
 
 /// An option without a value is on.
 fn is_on(key: &str, value: &str) -> Result<bool, String> {

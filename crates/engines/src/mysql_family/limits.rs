@@ -66,7 +66,7 @@ fn may_write(grants: &[String], version: &str) -> Option<bool> {
     let super_is_enough = !is_mariadb || version_numbers(version).as_slice() < [10, 11].as_slice();
     let on_all = grants.iter().map(|grant| grant.to_ascii_uppercase()).filter(|grant| grant.contains(" ON *.* TO "));
     let mut on_all = on_all.filter_map(|grant| grant.split(" ON *.* TO ").next().map(str::to_owned));
-    let has = |privileges: &String, name: &str| privileges.split([',']).any(|one| one.trim().ends_with(name));
+    let has = |privileges: &String, name: &str| privileges.split(',').any(|one| one.trim().ends_with(name));
     let is_above = on_all.any(|privileges| {
         has(&privileges, "ALL PRIVILEGES")
             || has(&privileges, "READ ONLY ADMIN")
@@ -153,17 +153,15 @@ fn reads_only(asked: &Asked, need: &Need) -> Option<Excess> {
     }
     let refused = |name: &str, rest: &str| {
         let next = format!("name the primary server, or, where this is it, SET GLOBAL {name} = OFF");
-        Some(Excess::refused(format!("`{name}` is on{rest}: the load writes"), Change::Other(next)))
+        Excess::refused(format!("`{name}` is on{rest}: the load writes"), Change::Other(next))
     };
     if asked.is_on("super_read_only") {
-        return refused("super_read_only", "");
+        return Some(refused("super_read_only", ""));
     }
     // MariaDB 12 has words beside OFF.
     let is_on = asked.text("read_only").is_some() && !asked.is_off("read_only");
-    match asked.is_off(WRITES_WHEN_READ_ONLY) {
-        true if is_on => refused("read_only", ", and the account may not write all the same"),
-        _ => None,
-    }
+    (is_on && asked.is_off(WRITES_WHEN_READ_ONLY))
+        .then(|| refused("read_only", ", and the account may not write all the same"))
 }
 
 fn commits(asked: &Asked, _: &Need) -> Option<Excess> {
@@ -260,7 +258,7 @@ mod tests {
     }
 
     fn clients(clients: u64) -> Need {
-        Need { clients, beside: 2, writes: true, ..Need::default() }
+        Need { clients, own_sessions: 2, writes: true, ..Need::default() }
     }
 
     #[test]

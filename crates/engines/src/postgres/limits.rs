@@ -40,7 +40,8 @@ fn ask(admin: &mut Admin) -> Result<Asked, Error> {
         if version >= 100_000 { "AND COALESCE(backend_type, 'client backend') = 'client backend'" } else { "" };
     let count = |of: &str| {
         format!(
-            "(SELECT count(*) FROM pg_stat_activity WHERE datname IS NOT NULL AND pid <> pg_backend_pid() {clients} {of})"
+            "(SELECT count(*) FROM pg_stat_activity WHERE datname IS NOT NULL AND usename IS NOT NULL \
+             AND pid <> pg_backend_pid() {clients} {of})"
         )
     };
     let names =
@@ -153,11 +154,10 @@ fn idle_sessions(asked: &Asked, need: &Need) -> Option<Excess> {
 }
 
 fn long_statements(asked: &Asked, _: &Need) -> Option<Excess> {
-    let (name, of) = [("statement_timeout", "statements"), ("transaction_timeout", "transactions")]
+    let (name, of, limit_s) = [("statement_timeout", "statements"), ("transaction_timeout", "transactions")]
         .into_iter()
-        .find(|(name, _)| limit_s(asked, name).is_some())?;
-    let what =
-        format!("`{name}` ends {of} after {} s, of the load and of checks of the data alike", limit_s(asked, name)?);
+        .find_map(|(name, of)| Some((name, of, limit_s(asked, name)?)))?;
+    let what = format!("`{name}` ends {of} after {limit_s} s, of the load and of checks of the data alike");
     Some(Excess::remarked(what, of_role(name, "0".to_owned(), "expect failed transactions")))
 }
 

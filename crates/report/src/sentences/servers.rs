@@ -14,7 +14,9 @@ pub fn behind_pooler(all: &[BehindPooler]) -> String {
 
 pub fn behind_pooler_line(one: &BehindPooler) -> String {
     let sessions = match one.sessions {
-        Some(sessions) => format!("behind it the server had {sessions:.0} sessions at most, dbduel's own included"),
+        Some(sessions) => format!(
+            "behind it the server had {sessions:.0} sessions in the mean of its busiest trial, dbduel's own included"
+        ),
         None => "how many sessions the server had behind it cannot be seen".to_owned(),
     };
     format!("`{}`: {}; {sessions}", one.contender, one.pooler)
@@ -53,7 +55,7 @@ mod tests {
         assert_eq!(behind_pooler(&[behind("a", None)]), "`a` was reached through PgBouncer 1.18.0 (transaction mode).");
         assert_eq!(
             behind_pooler_line(&behind("a", Some(4.2))),
-            "`a`: PgBouncer 1.18.0 (transaction mode); behind it the server had 4 sessions at most, dbduel's own included"
+            "`a`: PgBouncer 1.18.0 (transaction mode); behind it the server had 4 sessions in the mean of its busiest trial, dbduel's own included"
         );
         assert!(behind_pooler_line(&behind("a", None)).ends_with("cannot be seen"));
     }
