@@ -82,7 +82,8 @@ fn runs_are_listed_reported_compared_and_followed_over_time() {
 
     page.visit(&format!("{}/report?run=first-20310504T101500Z", served.address)).unwrap();
     page.wait_for(
-        "document.querySelectorAll('svg').length > 0 && document.querySelector('.verdict .claim').textContent !== ''",
+        // Charts and verdict are there before the script that goes through them.
+        "document.readyState === 'complete' && document.querySelectorAll('svg').length > 0 && document.querySelector('.verdict .claim').textContent !== ''",
     )
     .unwrap();
     // Its script runs under the policy: a legend hides its series.
@@ -140,6 +141,17 @@ fn curves_and_interval_move_and_outlive_the_run_and_a_kill() {
     let height = |at: usize| heights[at].as_f64().unwrap();
     assert!((height(0) + height(2) - 2.0 * height(1)).abs() < 1e-6, "{heights}");
     assert_eq!(heights[2], heights[3], "what lies outside of the scale is cut");
+    // The first intervals do not set the scale of the whole run.
+    let scale = "(() => {
+        const kept = seen.intervals;
+        const one = (block, low, high) => ({ ...kept[0], block, low, high, ratio: 1.1 });
+        seen.intervals = [one(2, 0.004, 663), one(8, 1, 1.2)];
+        const chart = narrowing(kept[0].workload);
+        seen.intervals = kept;
+        return [...chart.querySelectorAll('text[text-anchor=end]')].map((one) => one.textContent);
+    })()";
+    let scale: Vec<f64> = page.texts(scale).unwrap().iter().filter_map(|text| text.parse().ok()).collect();
+    assert!(scale.len() > 1 && scale.iter().all(|ratio| (0.4..2.5).contains(ratio)), "{scale:?}");
 
     // The process is gone; another one goes on with it.
     drop(run);
