@@ -48,7 +48,13 @@ impl Dial {
         self.connect_as(&target)
     }
 
-    fn connect_as(&self, target: &Target) -> Result<AnyConnection, Error> {
+    /// The server that it connects to, and how.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Connects by another way, or as someone else.
+    pub fn connect_as(&self, target: &Target) -> Result<AnyConnection, Error> {
         let Target { dialect, endpoint, login } = target;
         let mut connection = AnyConnection::connect(*dialect, endpoint, login, self.limit)?;
         match &self.polled {

@@ -35,7 +35,18 @@ const AFTER: &str = "after";
 const SECTIONS: [&str; 4] = [BEFORE, RUN, UNDO, AFTER];
 
 /// What may stand above the sections.
-const NOTES: &str = "does, group, sysbench, protocol, count, connect, or `not DIALECT`";
+const NOTES: &str = "does, group, sysbench, protocol, count, connect, over, or `not DIALECT`";
+
+/// The way that connections of a kind take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    Socket,
+    Tcp,
+    /// Encrypted, over the way that all clients take.
+    Tls,
+}
+
+const OVER: [(&str, Over); 3] = [("socket", Over::Socket), ("tcp", Over::Tcp), ("tls", Over::Tls)];
 
 #[derive(Debug, Clone)]
 pub struct Kind {
@@ -50,6 +61,8 @@ pub struct Kind {
     pub count: Option<u64>,
     /// Each execution has a connection of its own.
     pub connects: bool,
+    /// None is the way of all clients.
+    pub over: Option<Over>,
     not_on: Vec<(Dialect, String)>,
     sections: Vec<Section>,
     path: String,
@@ -96,6 +109,7 @@ impl Kind {
             protocol: head.protocol.unwrap_or_else(|| "prepared".to_owned()),
             count: head.count,
             connects: head.connects,
+            over: head.over,
             not_on: head.not_on,
             sections,
             path: path.to_owned(),
@@ -186,6 +200,7 @@ struct Head {
     protocol: Option<String>,
     count: Option<u64>,
     connects: bool,
+    over: Option<Over>,
     not_on: Vec<(Dialect, String)>,
 }
 
@@ -208,6 +223,10 @@ impl Head {
             "sysbench" => self.sysbench = Some(text),
             "protocol" => self.protocol = Some(text),
             "connect" if text == "each" => self.connects = true,
+            "over" => {
+                let over = OVER.iter().find(|(word, _)| *word == text).map(|(_, over)| *over);
+                self.over = Some(over.ok_or_else(|| format!("`{text}` is no way; expected socket, tcp or tls"))?);
+            }
             "count" => {
                 let count = text.parse().ok().filter(|count| *count > 0);
                 self.count = Some(count.ok_or_else(|| format!("`{text}` is no count; expected a whole number"))?);
@@ -268,6 +287,7 @@ mod tests {
         check("SELECT 1;", "a.sql:1: a statement in no section");
         check("-- run oracle:\nSELECT 1;", "a.sql:1: `oracle` is no dialect");
         check("-- count: many", "`many` is no count");
+        check("-- over: air", "`air` is no way; expected socket, tcp or tls");
         check("-- does: x\n-- group: g\n-- run mysql:\nSELECT 1;", "nothing to run on postgres");
         check("-- does: x\n-- group: g\n-- run:\nSELECT :none;", "unknown variable `none`");
         check("-- does: x\n-- group: g h\n-- run:\nSELECT 1;", "is no name of a kind");

@@ -13,10 +13,10 @@ macro_rules! files {
 
 /// In the order in which they are listed.
 const FILES: &[(&str, &str)] = files! {
-    "point": "big-1m" "big-64k" "connect" "in-10" "in-100" "in-1000" "pk" "pk-hot" "pk-in-transaction" "pk-missing" "pk-text" "round-trip" "secondary" "secondary-covered" "secondary-in-10";
+    "point": "big-1m" "big-64k" "connect" "connect-tcp" "connect-tls" "in-10" "in-100" "in-1000" "pk" "pk-hot" "pk-in-transaction" "pk-missing" "pk-text" "round-trip" "secondary" "secondary-covered" "secondary-in-10";
     "range": "anti-join" "correlated" "cte" "cte-recursive" "in-subquery" "join-10" "join-1000" "like-prefix" "offset" "order-by-index" "pk-10" "pk-100" "pk-1000" "pk-10000" "pk-covered-1000" "scan" "scan-like" "secondary-10" "secondary-100" "secondary-1000" "secondary-10000" "secondary-covered-1000" "secondary-covered-10000" "semi-join" "sort-100" "sort-10000" "top-10" "window";
     "aggregate": "count-all" "count-distinct" "count-range" "distinct-100" "group-few" "group-join" "group-many" "json-filter" "json-group" "min-max" "random-ranges" "sum-100" "sum-1000" "sum-all";
-    "write": "add-column" "add-column-default" "big-1m" "big-64k" "change-column" "commit" "create-drop-table" "create-index" "delete-insert" "delete-range-100" "drop-table" "insert" "insert-100" "insert-2-indexes" "insert-5-indexes" "insert-select-10000" "temporary-table" "transaction" "update-hot" "update-in-10" "update-index" "update-non-index" "update-range-100" "update-zipfian" "upsert";
+    "write": "add-column" "add-column-default" "big-1m" "big-64k" "change-column" "commit" "create-drop-table" "create-index" "delete-insert" "delete-range-100" "drop-table" "insert" "insert-100" "insert-2-indexes" "insert-5-indexes" "insert-select-10000" "load-100000" "temporary-table" "transaction" "update-hot" "update-in-10" "update-index" "update-non-index" "update-range-100" "update-zipfian" "upsert";
 };
 
 /// All that come with dbduel.

@@ -3,17 +3,18 @@
 //! What is measured is the executions of a kind and nothing else. Everything else of a pass is the time between kinds,
 //! which the record has beside it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use driver::{AnyConnection, Connection, Dialect, Error, Isolation, complete};
+use driver::{AnyConnection, Connection, Dialect, Endpoint, Error, Isolation, Rows, Tls, complete};
 use load::{
     Answers, Attempt, Client, Dial, Fatal, Gauge, MonotonicClock, OperationTally, Outcome, ProgramTally, Recorder, Rng,
     Setting, Slot, Tally, Timeline, Turn, Window, monotonic_ns, thread_cpu_ns, wrong_answers,
 };
 
-use super::kind::Kind;
+use super::kind::{Kind, Over};
 use super::tables::Tables;
 
 /// The share of its time that a kind runs before it is measured.
@@ -165,7 +166,7 @@ impl<'a> Stage<'a> {
 
     fn measure(&mut self, kind: &Kind, tally: &mut OperationTally) -> Result<(), Stop> {
         self.run_all(&kind.before(self.dialect))?;
-        let mut connection = self.dial.connect()?;
+        let mut connection = self.connect(kind)?;
         connection.block()?;
         let timeline = Timeline::default();
         timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
@@ -186,6 +187,32 @@ impl<'a> Stage<'a> {
             Err(Stop::Wrong(_)) => Err(Stop::Wrong(self.what_was_wrong(kind, runner.client.answers()))),
             ended => ended,
         }
+    }
+
+    /// Opens the connection of a kind, by its way where it has one.
+    fn connect(&mut self, kind: &Kind) -> Result<AnyConnection, Stop> {
+        let mut target = self.dial.target().clone();
+        let is_tcp = matches!(target.endpoint, Endpoint::Tcp { .. });
+        match kind.over {
+            Some(Over::Tcp) if !is_tcp => {
+                return Err(Stop::Kind(
+                    "clients reach this server by its socket; write transport = \"tcp\" in [clients]".into(),
+                ));
+            }
+            Some(Over::Socket) if is_tcp => target.endpoint = self.socket()?,
+            Some(Over::Tls) if target.login.tls == Tls::Off => target.login.tls = Tls::Require,
+            _ => {}
+        }
+        Ok(self.dial.connect_as(&target)?)
+    }
+
+    /// Where the server listens beside TCP, if that is on this host.
+    fn socket(&mut self) -> Result<Endpoint, Stop> {
+        let mut rows = Rows::default();
+        complete(self.admin.query_into(socket_sql(self.dialect), &mut rows))?;
+        let path = (!rows.is_empty()).then(|| PathBuf::from(String::from_utf8_lossy(rows.text(0, 0)).into_owned()));
+        let here = path.filter(|path| path.exists());
+        here.map(Endpoint::Unix).ok_or_else(|| Stop::Kind("the server has no socket on this host".into()))
     }
 
     /// Runs a kind that is measured for a time, without measuring it.
@@ -253,6 +280,16 @@ impl<'a> Stage<'a> {
         let setting = Setting { dialect: self.dialect, isolation: Isolation::ReadCommitted };
         let seen = Tally { answers: answers.to_vec(), ..Tally::default() };
         wrong_answers(workload.as_ref(), &seen, &setting).join("; ")
+    }
+}
+
+/// The path of the server's socket.
+fn socket_sql(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Postgres => {
+            "SELECT split_part(current_setting('unix_socket_directories'), ',', 1) || '/.s.PGSQL.' || current_setting('port')"
+        }
+        Dialect::MySql | Dialect::Sqlite => "SELECT @@socket",
     }
 }
 

@@ -1,5 +1,6 @@
--- does: connects, reads one row by its primary key, disconnects
+-- does: connects by the socket, reads one row by its primary key, disconnects
 -- connect: each
+-- over: socket
 -- protocol: simple
 -- not sqlite: it runs inside the client, and opening a file is no login
 

@@ -1,0 +1,10 @@
+-- does: connects by TCP, reads one row by its primary key, disconnects
+-- connect: each
+-- over: tcp
+-- protocol: simple
+-- not sqlite: it runs inside the client, and opening a file is no login
+
+-- run:
+\set id random(1, :rows)
+-- expect: 1 row
+SELECT c FROM sbtest1 WHERE id = :id;
