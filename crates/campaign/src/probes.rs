@@ -6,6 +6,7 @@
 
 pub mod cause_test;
 pub mod headroom;
+pub mod loads;
 pub mod pilot;
 pub mod profile;
 pub mod recovery;
@@ -22,7 +23,8 @@ use crate::setup::Setup;
 use crate::{executor, warmup_s};
 use record::blocks::next_probe_number;
 use record::format::{
-    DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, RunRecord, Status, TrialRecord, point_text,
+    DecisionKind, DecisionRecord, PlanRecord, PlannedTrial, Purpose, RunRecord, Status, TrialRecord, WorkloadRecord,
+    point_text,
 };
 use trial::observe::Observers;
 use trial::{Finished, Interrupted, Trial, run_trial};
@@ -178,6 +180,34 @@ impl Bench<'_> {
         executor::write(self.active_run, &trial, finished, &mut keep)?;
         Ok(self.trials.last().expect("it was stored a moment ago").clone())
     }
+}
+
+/// What workloads ask for before the first block: for each that does, every contender so often in turn, at the last of
+/// its points.
+fn asked(bench: &Bench, often: fn(&WorkloadRecord) -> u32, purpose: fn(u32) -> Purpose) -> Vec<Vec<PlannedTrial>> {
+    let plan = bench.plan();
+    let sides = |workload: &WorkloadRecord| -> Vec<PlannedTrial> {
+        let ours = |trial: &&PlannedTrial| trial.workload == workload.label && bench.setup.has(&trial.contender);
+        let last = plan.trials.iter().filter(ours).map(|trial| &trial.point).max();
+        let at_last = |trial: &&PlannedTrial| trial.block == 1 && Some(&trial.point) == last;
+        plan.trials.iter().filter(ours).filter(at_last).cloned().collect()
+    };
+    let asking = plan.workloads.iter().filter(|workload| often(workload) > 0);
+    asking.map(|workload| in_turn(&sides(workload), often(workload), purpose)).collect()
+}
+
+/// Each side once, in turn, so often.
+fn in_turn(sides: &[PlannedTrial], often: u32, purpose: fn(u32) -> Purpose) -> Vec<PlannedTrial> {
+    let of = |number: u32| {
+        sides.iter().zip(1..).map(move |(planned, order)| PlannedTrial {
+            block: number,
+            order,
+            gap_ms: 0,
+            purpose: purpose(number),
+            ..planned.clone()
+        })
+    };
+    (1..=often).flat_map(of).collect()
 }
 
 /// `cause test, tuned, 16 clients`.

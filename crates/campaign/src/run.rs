@@ -16,6 +16,7 @@ use crate::executor::Executor;
 use crate::probes::Bench;
 use crate::probes::cause_test::CauseTests;
 use crate::probes::headroom::Headroom;
+use crate::probes::loads::Loads;
 use crate::probes::pilot::{self, Pilots};
 use crate::probes::profile::Profiles;
 use crate::probes::recovery::Recoveries;
@@ -90,6 +91,8 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     let mut bench = Bench::new(active_run, setup, &mut run, clock, interrupted, &progress)?;
     bench.run(&Pilots { experiment })?;
     pilot::set_warmups(experiment, &mut bench)?;
+    bench.run(&Loads { cache: &cache })?;
+    bench.run(&Recoveries::asked(experiment))?;
     let observers = bench.observers;
     let budget = Budget::new(clock, entries);
     let mut executor = Executor::new(active_run, setup, observers);
@@ -134,7 +137,7 @@ fn expect_crash_model(active_run: &ActiveRun, cache: &Cache) -> Result<()> {
 fn probe(bench: &mut Bench, ended: EndReason, cache: &Cache) -> Result<()> {
     let ActiveRun { experiment, run_dir, .. } = bench.active_run;
     bench.run(&Headroom)?;
-    bench.run(&Recoveries::new(&experiment.method))?;
+    bench.run(&Recoveries::of_search(experiment))?;
     bench.run(&CauseTests::new(ended, &experiment.method, cache))?;
     bench.run(&Profiles { experiment, run_dir })
 }

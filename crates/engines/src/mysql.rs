@@ -297,6 +297,8 @@ impl Flavour for Mysql {
     fn make_loopback_account(&self, version: &[u32]) -> &'static [&'static str] {
         if version >= &[5, 7] {
             &[
+                // A server that was killed, and is started again, has one with the password of before.
+                "DROP USER IF EXISTS 'root'@'127.0.0.1'",
                 "CREATE USER 'root'@'127.0.0.1' IDENTIFIED BY SECRET",
                 "GRANT ALL PRIVILEGES ON *.* TO 'root'@'127.0.0.1' WITH GRANT OPTION",
             ]

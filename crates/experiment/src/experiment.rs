@@ -139,6 +139,10 @@ pub struct WorkloadChoice {
     pub clients_at: BTreeMap<u64, u32>,
     /// In an experiment with `[recovery]`: what shows which commits were kept, where the workload does not.
     pub ledger: Option<LedgerBeside>,
+    /// Before the first block each server is killed so often under it.
+    pub kills: u32,
+    /// Before the first block its tables are loaded so often into an empty server of each contender.
+    pub loads: u32,
 }
 
 /// A ledger beside a workload, by clients of its own.

@@ -110,6 +110,12 @@ pub const TOP_KEYS: &[Key] = &[
     key("cluster", "table", "none: dbduel itself makes the load", "workers that make the load"),
     key("gate", "table", "none: the verdict decides", "how much slower a candidate may be before `--gate` fails"),
     key("recovery", "table", "none: throughput is measured", "crashes instead of measured intervals"),
+    key(
+        "preset",
+        "tables with the names of presets",
+        "none",
+        "what this file sets otherwise where the command line asks for another preset: `[preset.quick]`, with keys as `--set` has them, such as `\"method.blocks\" = 8`",
+    ),
     key("labels", "table of short texts", "none", "what runs are found and joined by, such as commit = \"4f2a91c\""),
 ];
 
@@ -251,7 +257,22 @@ pub const WORKLOAD_KEYS: &[Key] = &[
     key("max_requests", "whole number", "none", "`events` by its name in sysbench 0.4"),
     key("data_seed", "whole number", "", "seed of the rows; another one loads other data"),
     key(CLIENTS, "whole number", "", "number of clients, where no sweep varies it"),
+    key(
+        KILLS,
+        "0 to 100",
+        "0",
+        "before the first block each server is killed so often under this workload, and the time to its next commit is reported; [recovery] shows more",
+    ),
+    key(
+        LOADS,
+        "0 to 100",
+        "0",
+        "before the first block its tables are loaded so often into an empty server of each contender, and the time is reported",
+    ),
 ];
+/// Trials before the first block that a workload asks for.
+pub const KILLS: &str = "kills";
+pub const LOADS: &str = "loads";
 
 pub const SWEEP_KEYS: &[Key] = &[
     key(CORES, "list or range", "none", "cores of the server; the best number of clients for each is reported"),

@@ -125,7 +125,8 @@ impl Experiment {
             (Some(line), source) => line.text(source.as_deref(), known, preset),
             (None, source) => Ok(Edited::untouched(&source.unwrap_or_default())),
         };
-        let edited = text.map_err(|error| line::mistake(&error))?.with(&file, &overrides.set)?;
+        let (edited, of_preset) = text.map_err(|error| line::mistake(&error))?.of_preset(preset);
+        let edited = edited.with(&file, &of_preset)?.with(&file, &overrides.set)?;
         settings_file::expand(edited, &file, path.parent().unwrap_or(Path::new("")), known)
     }
 

@@ -178,6 +178,8 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         clients: workload.clients,
         clients_at: workload.clients_at.clone(),
         ledger_clients: workload.ledger.map(|ledger| ledger.clients),
+        kills: workload.kills,
+        loads: workload.loads,
         primary: (spec.primary != Metric::TPS).then_some(primary),
         kinds: spec.kinds.into_iter().map(kind_record).collect(),
         notes: spec.notes.into_iter().chain(spec.warnings).collect(),

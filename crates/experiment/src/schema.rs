@@ -104,6 +104,10 @@ fn written(value: &str) -> Option<Value> {
             let part = json!({ "oneOf": [settings(), pattern("^@.")] });
             json!({ "oneOf": [settings(), pattern("^@."), list_of(part)] })
         }
+        "tables with the names of presets" => {
+            let presets = crate::preset_names().into_iter().map(|name| (name, json!({ "type": "object" })));
+            json!({ "type": "object", "properties": presets.collect::<Map<_, _>>(), "additionalProperties": false })
+        }
         "list of texts" => json!({ "type": "array", "items": text() }),
         "list of whole numbers" => json!({ "type": "array", "items": whole() }),
         "list or range" => json!({ "oneOf": [list_of(whole()), range()] }),

@@ -12,6 +12,9 @@ use super::mistakes::{Mistake, Mistakes};
 use super::section::Value;
 use record::secrets::{MASK, is_secret_key, mask_urls};
 
+/// The tables with what another preset sets.
+pub const PRESET: &str = "preset";
+
 /// Values by the dotted path of their key, as the command line has them.
 pub type Settings = BTreeMap<String, String>;
 
@@ -159,6 +162,20 @@ impl Edited {
             })?;
         }
         Ok(self)
+    }
+
+    /// Without the tables `[preset.NAME]` of the file, and what the one of this name sets.
+    pub fn of_preset(mut self, preset: Option<&str>) -> (Edited, Settings) {
+        let table = |root: &DeTable<'_>| {
+            let of_name = root.get(PRESET)?.get_ref().as_table()?.get(preset?)?.get_ref().as_table()?;
+            let entries = of_name.iter();
+            Some(
+                entries.map(|(path, value)| (path.get_ref().to_string(), self.text[value.span()].to_owned())).collect(),
+            )
+        };
+        let settings = DeTable::parse(&self.text).ok().and_then(|root| table(root.get_ref())).unwrap_or_default();
+        self.remove(&[PRESET]);
+        (self, settings)
     }
 
     fn set(&mut self, path: &str, value: &str) -> Result<(), String> {
@@ -347,6 +364,17 @@ mod tests {
             };
         }
         value.to_string()
+    }
+
+    #[test]
+    fn a_file_has_other_values_for_another_preset() {
+        let source = "name = \"x\"\n[method]\nblocks = 12\n\n[preset.quick]\n\"method.blocks\" = 8\n\"workload.micro.seconds\" = \"100ms\"\n";
+        let of = |preset: Option<&str>| Edited::untouched(source).of_preset(preset);
+        let (text, settings) = of(Some("quick"));
+        assert!(!text.text.contains("preset") && text.text.contains("blocks = 12"), "{}", text.text);
+        let expected = [("method.blocks", "8"), ("workload.micro.seconds", "\"100ms\"")];
+        assert_eq!(settings, expected.map(|(path, value)| (path.to_owned(), value.to_owned())).into());
+        assert!(of(None).1.is_empty() && of(Some("strict")).1.is_empty());
     }
 
     #[test]

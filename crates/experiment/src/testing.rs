@@ -159,6 +159,8 @@ fn workload(label: &str) -> WorkloadChoice {
         clients: 16,
         clients_at: BTreeMap::new(),
         ledger: None,
+        kills: 0,
+        loads: 0,
     }
 }
 

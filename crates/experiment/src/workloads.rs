@@ -10,7 +10,7 @@ use driver::Isolation;
 use load::{FileUse, ITEMS, Interarrival, OptionError, OptionSpec, OptionValue, OwnData, OwnDataForm, WorkloadKind};
 use toml::de::DeValue;
 
-use super::keys::{SWEEP_KEYS, WORKLOAD_KEYS, names};
+use super::keys::{KILLS, LOADS, SWEEP_KEYS, WORKLOAD_KEYS, names};
 use super::mistakes::suggestion;
 use super::section::{Reader, Section, Value, integer, real};
 use super::vocabulary::{Known, Needs};
@@ -39,6 +39,8 @@ const MOST_RATE: u64 = 10_000_000;
 const EVENTS: [&str; 2] = ["events", "max_requests"];
 const MOST_EVENTS: u64 = 1_000_000_000_000;
 const MOST_POINTS: usize = 200;
+/// Kills, and loads, before the first block.
+const MOST_BESIDE: u64 = 100;
 
 /// What `[workload]` means where it is silent.
 #[derive(Debug, Clone, Copy)]
@@ -132,6 +134,8 @@ fn read_short_form(
         clients: needs.clients.unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
         ledger: None,
+        kills: 0,
+        loads: 0,
     })
 }
 
@@ -185,6 +189,8 @@ fn read_workload<'a>(
         clients: given.or(needs.clients).unwrap_or(usual.clients),
         clients_at: BTreeMap::new(),
         ledger: None,
+        kills: read_kills(reader, section, &name, &needs),
+        loads: read_loads(reader, section, &needs),
         kind,
     })
 }
@@ -257,6 +263,28 @@ fn read_events<'a>(reader: &mut Reader<'a>, section: &Section<'a>, needs: &Needs
         refuse_rests(reader, section, key, needs, true);
     }
     reader.whole(section, key, 1..=MOST_EVENTS)
+}
+
+/// The key `kills`: only clients that go on until their server is gone notice that it is.
+fn read_kills<'a>(reader: &mut Reader<'a>, section: &Section<'a>, name: &str, needs: &Needs) -> u32 {
+    if let Some(value) = section.value(KILLS).filter(|_| needs.one_pass || needs.replays) {
+        let what = format!("`{KILLS}` in {} has no use: workload `{name}` ends by itself", section.title);
+        reader.reject(&value.span(), what, "put it beside a workload that runs for a time, such as oltp_read_write");
+    }
+    read_count(reader, section, KILLS)
+}
+
+/// The key `loads`: of tables that dbduel makes.
+fn read_loads<'a>(reader: &mut Reader<'a>, section: &Section<'a>, needs: &Needs) -> u32 {
+    if let Some(value) = section.value(LOADS).filter(|_| needs.own_data.is_some()) {
+        let what = format!("`{LOADS}` in {} has no use: its tables are yours", section.title);
+        reader.reject(&value.span(), what, "put it beside a workload whose tables dbduel makes");
+    }
+    read_count(reader, section, LOADS)
+}
+
+fn read_count<'a>(reader: &mut Reader<'a>, section: &Section<'a>, key: &str) -> u32 {
+    reader.whole(section, key, 0..=MOST_BESIDE).map_or(0, |count| count as u32)
 }
 
 /// The key of these that the file has.

@@ -33,7 +33,7 @@ pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 pub use plan::{
     ArchiveRecord, ContenderRecord, ImageRecord, MethodRecord, PlanRecord, PlannedTrial, RuleName, WorkloadRecord, step,
 };
-pub use probes::{PilotRecord, RecoveryRecord};
+pub use probes::{LoadRecord, PilotRecord, RecoveryRecord};
 pub use purpose::{ContrastKind, Purpose};
 pub use trial::{Failure, Status, TrialRecord, measured};
 pub use worker::{ClusterRecord, WorkerRecord};

@@ -201,6 +201,12 @@ pub const METRICS: &[Described] = &[
     described("deferred_work_left.*", "", "deferred work that was not finished when the wait ended"),
     described("deferred_work_interval_s", "s", "length of the interval, beside deferred work that was left"),
     described("steady_after_s", "s", "pilot run: shortest warm-up after which throughput is steady"),
+    described(
+        "tables_load_s",
+        "s",
+        "load: how long all tables of the workload took, indexes included, in an empty server",
+    ),
+    described("tables_rows", "", "load: rows of these tables"),
     described("load_s", "s", "recovery: how long the server was under load before it was killed"),
     described("t_conn_s", "s", "recovery: time from the restart to the first login"),
     described("t_rw_s", "s", "recovery: time from the restart to the first committed transaction"),

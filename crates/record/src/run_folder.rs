@@ -623,17 +623,18 @@ mod tests {
             Purpose::Headroom { threads: 2 },
             Purpose::Profile,
             Purpose::Recovery { kill: 1 },
+            Purpose::Load { number: 1 },
             cause_test,
         ];
         let judged = [Purpose::Compare, Purpose::Repeat { of: 1 }, Purpose::Alone];
         let of = |(purpose, trial): (Purpose, u32)| TrialRecord { purpose, ..record(trial) };
         let records: Vec<TrialRecord> = probes.clone().into_iter().chain(judged).zip(1..).map(of).collect();
         let trials = StoredTrials::new(records.clone(), None);
-        assert_eq!((trials.measured(), trials.probes()), (&records[5..], &records[..5]));
+        assert_eq!((trials.measured(), trials.probes()), (&records[6..], &records[..6]));
         for (purpose, record) in probes.iter().zip(&records) {
             assert_eq!(trials.of(|one| one == purpose).collect::<Vec<_>>(), [record]);
         }
-        assert_eq!(trials.all().len(), 8);
+        assert_eq!(trials.all().len(), 9);
     }
 
     #[test]

@@ -46,6 +46,7 @@ fn purpose(purpose: &Purpose) -> String {
         | Purpose::Pilot
         | Purpose::Profile
         | Purpose::Crash { .. }
+        | Purpose::Load { .. }
         | Purpose::Recovery { .. } => {
             return purpose.title().to_owned();
         }

@@ -77,6 +77,10 @@ pub enum RunningServer<'a> {
 
 impl<'a> Environment<'a> {
     /// The engine lives inside dbduel: its work is the client's.
+    pub fn is_managed(&self) -> bool {
+        matches!(self, Environment::Managed { .. })
+    }
+
     pub fn is_embedded(&self) -> bool {
         match self {
             Environment::Managed { installation, .. } => installation.is_embedded(),

@@ -12,6 +12,7 @@ mod generator;
 pub mod generator_limit;
 pub mod host;
 pub mod latency;
+pub mod loading;
 mod meeting;
 mod metrics;
 pub mod need;

@@ -1,44 +1,64 @@
-//! Behind the duel of a search's winner: how long both sides are away after a kill.
+//! How long servers are away after a kill: under a workload that asks for it, before the first block, so that no budget
+//! ends before; and behind the duel of a search's winner.
 //!
 //! Settings that make a server faster can make it slow to come back (a larger log, rarer checkpoints), so
-//! one number is not reported without the other. Three kills a side give a first impression: their range is reported,
-//! and no verdict comes from them. Where the file of the search has `[recovery]`, a run of its own shows more.
+//! one number is not reported without the other. A few kills a side give a first impression: their range is reported,
+//! and no verdict comes from them. An experiment with `[recovery]` shows more.
 
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
 
-use super::{Bench, Probe};
-use experiment::Method;
+use super::{Bench, Probe, asked, in_turn};
+use experiment::{Experiment, WorkloadChoice};
 use record::format::tuning::SearchRecord;
 use record::format::{ContenderRecord, PlanRecord, PlannedTrial, Purpose};
 use trial::observe::Observers;
 use trial::recovery::recover;
 use trial::{Finished, Trial};
 
-/// Kills of each side.
+/// Kills of each side behind a search.
 const KILLS: u32 = 3;
 
-/// The kills come after a third, two thirds and all of this time under load, or of a trial that is shorter.
+/// The kills come after equal parts of this time under load, the last after all of it, or of a trial that is shorter.
 const LOAD_MAX: Duration = Duration::from_secs(30);
+/// What a kill takes beside the load: a copy of the data, two starts and a stop.
+const AROUND: Duration = Duration::from_secs(10);
 
-pub struct Recoveries {
+pub struct Recoveries<'a> {
+    workloads: &'a [WorkloadChoice],
     load_max: Duration,
+    is_of_search: bool,
 }
 
-impl Recoveries {
-    pub fn new(method: &Method) -> Recoveries {
-        Recoveries { load_max: (method.warmup + method.duration).min(LOAD_MAX) }
+impl Recoveries<'_> {
+    /// Those that workloads ask for.
+    pub fn asked(experiment: &Experiment) -> Recoveries<'_> {
+        let load_max = (experiment.method.warmup + experiment.method.duration).min(LOAD_MAX);
+        Recoveries { workloads: &experiment.workloads, load_max, is_of_search: false }
+    }
+
+    /// Those behind the duel of a search's winner.
+    pub fn of_search(experiment: &Experiment) -> Recoveries<'_> {
+        Recoveries { is_of_search: true, ..Recoveries::asked(experiment) }
+    }
+
+    /// How often a server is killed under a workload.
+    fn kills(&self, workload: &str) -> u32 {
+        let asked = self.workloads.iter().find(|one| one.label == workload).map(|one| one.kills);
+        asked.filter(|_| !self.is_of_search).unwrap_or(KILLS)
     }
 }
 
-impl Probe for Recoveries {
+impl Probe for Recoveries<'_> {
     fn due(&self, bench: &Bench) -> Vec<Vec<PlannedTrial>> {
+        if !self.is_of_search {
+            return asked(bench, |workload| workload.kills, |kill| Purpose::Recovery { kill });
+        }
         let search = bench.run.search.as_ref().filter(|search| search.run.is_some() && !search.has_crashes);
         let sides = search.and_then(|search| sides(bench.plan(), search));
-        let set = sides.map(|sides| (1..=KILLS).flat_map(|kill| killed(&sides, kill)).collect());
-        set.into_iter().collect()
+        sides.map(|sides| in_turn(&sides, KILLS, |kill| Purpose::Recovery { kill })).into_iter().collect()
     }
 
     fn refusal(&self, bench: &Bench, set: &[PlannedTrial]) -> Result<Option<String>> {
@@ -50,10 +70,14 @@ impl Probe for Recoveries {
         Ok((!workload.spec().writes).then(|| "the workload writes nothing: there is nothing to recover".to_owned()))
     }
 
+    fn takes(&self, _: &Bench, _: &PlannedTrial) -> Duration {
+        self.load_max + AROUND
+    }
+
     fn run(&self, trial: &Trial, _: &mut Observers, live: &mut dyn FnMut(load::Live)) -> Result<Finished> {
         let Purpose::Recovery { kill } = trial.planned.purpose else { unreachable!("only such trials are due") };
         live(load::Live::without_load("under load until it is killed"));
-        Ok(recover(trial, self.load_max * kill / KILLS)?)
+        Ok(recover(trial, self.load_max * kill / self.kills(&trial.planned.workload))?)
     }
 }
 
@@ -66,16 +90,4 @@ fn sides(plan: &PlanRecord, search: &SearchRecord) -> Option<Vec<PlannedTrial>> 
         at.min_by_key(|trial| (trial.point != search.point, &trial.point)).cloned()
     };
     plan.contenders.iter().map(of).collect()
-}
-
-/// Each side once, in turn.
-fn killed(sides: &[PlannedTrial], kill: u32) -> impl Iterator<Item = PlannedTrial> {
-    let purpose = Purpose::Recovery { kill };
-    sides.iter().zip(1..).map(move |(planned, order)| PlannedTrial {
-        block: kill,
-        order,
-        gap_ms: 0,
-        purpose: purpose.clone(),
-        ..planned.clone()
-    })
 }

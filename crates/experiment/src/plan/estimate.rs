@@ -42,6 +42,8 @@ pub struct Estimate {
     pub run: Duration,
     /// The long trials before the first block.
     pub pilots: Duration,
+    /// Kills and loads that workloads ask for before the first block.
+    pub asked: Duration,
     /// Start of each trial after the start of the run.
     pub trial_starts: Vec<Duration>,
     /// Before the first trial, even when the data are loaded: checks of host and generator, a first start of each contender.
@@ -71,8 +73,9 @@ impl Estimate {
     pub fn of(experiment: &Experiment, plan: &PlanRecord, pilots: &[PlannedTrial]) -> Estimate {
         let trials = &plan.trials;
         let slots: Vec<u64> = trials.iter().map(|trial| slot_of(experiment, plan, trial)).collect();
-        let pilots_ms = pilots.iter().map(|pilot| pilot_ms(experiment, pilot)).sum();
-        let ends = trials.iter().zip(&slots).scan(pilots_ms, |end_ms, (trial, slot)| {
+        let pilots_ms: u64 = pilots.iter().map(|pilot| pilot_ms(experiment, pilot)).sum();
+        let asked_ms = asked_ms(experiment, plan);
+        let ends = trials.iter().zip(&slots).scan(pilots_ms + asked_ms, |end_ms, (trial, slot)| {
             *end_ms += if plan.is_beside(trial.block, trial.order) { 0 } else { trial.gap_ms + slot };
             Some(*end_ms)
         });
@@ -89,6 +92,7 @@ impl Estimate {
         Estimate {
             run: Duration::from_millis(ends.last().copied().unwrap_or(pilots_ms)),
             pilots: Duration::from_millis(pilots_ms),
+            asked: Duration::from_millis(asked_ms),
             trial_starts: ends.iter().zip(&slots).map(|(end, slot)| Duration::from_millis(end - slot)).collect(),
             checks: Duration::from_millis(checks_ms(experiment)),
             first_load: Duration::from_millis(first_load_ms(experiment)),
@@ -219,6 +223,26 @@ fn at_a_time(experiment: &Experiment, sizes: Vec<u64>) -> u64 {
 fn pilot_ms(experiment: &Experiment, pilot: &PlannedTrial) -> u64 {
     let (contender, workload) = experiment.parts_of(&pilot.contender, &pilot.workload);
     slot_of_load_ms(contender, workload, &pilot.point, experiment.method.pilot.unwrap_or_default())
+}
+
+/// The kills and the loads that workloads ask for.
+fn asked_ms(experiment: &Experiment, plan: &PlanRecord) -> u64 {
+    let point = |workload: &WorkloadChoice| {
+        let ours = plan.trials.iter().filter(|trial| trial.workload == workload.label);
+        ours.map(|trial| trial.point.clone()).max().unwrap_or_default()
+    };
+    let of = |contender: &Contender, workload: &WorkloadChoice| -> u64 {
+        let slot = |time: Duration| {
+            on_a_quiet_machine(slot_of_load_ms(contender, workload, &point(workload), Duration::ZERO))
+                + time.as_millis() as u64
+        };
+        let load_ms = dataset_bytes(contender, workload, &point(workload)) / LOAD_BYTES_PER_MS;
+        let under_load = experiment.method.warmup + experiment.method.duration + Duration::from_millis(RESTART_MS);
+        let kill_ms = if contender.kind.dialect().is_embedded() { 0 } else { slot(under_load) };
+        u64::from(workload.kills) * kill_ms + u64::from(workload.loads) * slot(Duration::from_millis(load_ms))
+    };
+    let all = managed(experiment).flat_map(|who| experiment.workloads.iter().map(move |one| (who, one)));
+    all.map(|(contender, workload)| of(contender, workload)).sum()
 }
 
 /// Bytes of a workload's tables on a contender; nothing for what the experiment would have refused.

@@ -159,7 +159,12 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
     let open_loop = workload.open_loop_text().map_or(String::new(), |how| format!("; {how}"));
     let ledger = workload.ledger_clients.map(|clients| format!(", and {clients} of the ledger beside them"));
     let ledger = ledger.unwrap_or_default();
-    let mut text = format!("  {}{name}: {clients}{ledger}{open_loop}{isolation}\n", workload.label);
+    let beside = [(workload.kills, "killed"), (workload.loads, "loaded")].map(|(often, word)| match often {
+        0 => String::new(),
+        1 => format!("; {word} once before the first block"),
+        _ => format!("; {word} {often} times before the first block"),
+    });
+    let mut text = format!("  {}{name}: {clients}{ledger}{open_loop}{isolation}{}\n", workload.label, beside.concat());
     if !workload.options.is_empty() {
         let _ = writeln!(text, "    options: {}", pairs(&workload.shown_options()));
     }
@@ -255,6 +260,9 @@ fn expected_text(plan: &Plan) -> String {
     }
     if let Some(time) = super::cause_test::expected(record, &plan.estimate) {
         let _ = writeln!(text, "  after the verdict: {} for each cause that is tested", duration_text(time));
+    }
+    if !estimate.asked.is_zero() {
+        let _ = writeln!(text, "  kills and loads: {} of that, before the first block", duration_text(estimate.asked));
     }
     if !estimate.pilots.is_zero() {
         let _ = writeln!(text, "  pilots: {} of that, before the first block", duration_text(estimate.pilots));

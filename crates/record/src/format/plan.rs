@@ -135,6 +135,12 @@ pub struct WorkloadRecord {
     /// Clients of a ledger beside these, which show what a crash has kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ledger_clients: Option<u32>,
+    /// Before the first block each contender is killed so often under this workload.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kills: u32,
+    /// Before the first block its tables are loaded so often into an empty server of each contender.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub loads: u32,
     /// What verdicts come from; absent where it is transactions per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub primary: Option<MetricRecord>,
@@ -148,6 +154,10 @@ pub struct WorkloadRecord {
 
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The metric of a workload that declares none.

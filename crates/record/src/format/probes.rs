@@ -90,6 +90,46 @@ impl RecoveryRecord {
     }
 }
 
+/// How long the tables of a workload took to load into an empty server of one contender.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadRecord {
+    pub contender: String,
+    pub workload: String,
+    /// Rows of all tables.
+    pub rows: f64,
+    /// Of each load.
+    pub seconds: Vec<f64>,
+}
+
+impl LoadRecord {
+    /// Metrics of such a trial.
+    pub const SECONDS: &str = "tables_load_s";
+    pub const ROWS: &str = "tables_rows";
+
+    /// Of each contender and workload, as far as its stored trials came.
+    pub fn all(trials: &[TrialRecord]) -> Vec<LoadRecord> {
+        let mut all: Vec<LoadRecord> = Vec::new();
+        let is_load =
+            |trial: &&TrialRecord| matches!(trial.purpose, Purpose::Load { .. }) && trial.status == Status::Ok;
+        for trial in trials.iter().filter(is_load) {
+            let value = |name: &str| trial.metrics.get(name).copied();
+            let (Some(seconds), Some(rows)) = (value(LoadRecord::SECONDS), value(LoadRecord::ROWS)) else { continue };
+            let is_same =
+                |one: &&mut LoadRecord| (&one.contender, &one.workload) == (&trial.contender, &trial.workload);
+            match all.iter_mut().find(is_same) {
+                Some(known) => known.seconds.push(seconds),
+                None => all.push(LoadRecord {
+                    contender: trial.contender.clone(),
+                    workload: trial.workload.clone(),
+                    rows,
+                    seconds: vec![seconds],
+                }),
+            }
+        }
+        all
+    }
+}
+
 impl TrialRecord {
     /// What it shows in place of throughput, for a reader.
     pub fn shows(&self) -> Option<String> {
@@ -104,6 +144,9 @@ impl TrialRecord {
                 value(crash::LOAD)?,
                 value(crash::FIRST_COMMIT)?
             )),
+            Purpose::Load { .. } => {
+                Some(format!("{:.0} rows in {:.2} s", value(LoadRecord::ROWS)?, value(LoadRecord::SECONDS)?))
+            }
             Purpose::Crash { kind, .. } => crash::shown(*kind, &self.metrics),
             _ => None,
         }

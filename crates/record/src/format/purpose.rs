@@ -27,6 +27,8 @@ pub enum Purpose {
     Crash { kind: CrashKind, after_ms: u64 },
     /// The server is killed under load, for the so-manieth time, and started again.
     Recovery { kill: u32 },
+    /// The tables of a workload are loaded into an empty server, for the so-manieth time.
+    Load { number: u32 },
     /// A point once more, with the supposed cause of a difference taken away from both sides; the candidate names the
     /// difference.
     CauseTest { cause: ContrastKind, candidate: String },
@@ -70,6 +72,7 @@ impl Purpose {
             Purpose::Profile => "profile",
             Purpose::Crash { .. } => "crash",
             Purpose::Recovery { .. } => "recovery after a kill",
+            Purpose::Load { .. } => "load of the tables",
             Purpose::CauseTest { .. } => "cause test",
         }
     }
