@@ -63,7 +63,7 @@ fn first_cells(trial: &TrialRecord) -> [String; 11] {
 }
 
 /// A text that no spreadsheet takes for a formula; numbers need no guard.
-fn guarded(text: &str) -> String {
+pub fn guarded(text: &str) -> String {
     let is_formula = text.trim_start().starts_with(['=', '+', '-', '@']) || text.starts_with(['\t', '\r', '\n']);
     if is_formula { format!("'{text}") } else { text.to_owned() }
 }

@@ -276,11 +276,21 @@ pub struct Cell {
     pub text: Text,
     /// What the column is sorted by, where that is not its text.
     pub key: Option<f64>,
+    /// Of a map: how the page colours it.
+    pub heat: Option<Heat>,
+}
+
+/// A ratio as a colour.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Heat {
+    pub ratio: f64,
+    /// Pale without a verdict.
+    pub is_decided: bool,
 }
 
 impl From<Text> for Cell {
     fn from(text: Text) -> Cell {
-        Cell { text, key: None }
+        Cell { text, key: None, heat: None }
     }
 }
 

@@ -20,6 +20,7 @@ pub mod kinds;
 mod page;
 pub mod pgbench;
 mod probes;
+mod relative;
 mod render;
 mod reports;
 mod sections;

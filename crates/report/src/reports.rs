@@ -4,7 +4,7 @@ use anyhow::{Result, anyhow};
 use record::RunDir;
 use terminal::visible;
 
-use super::{Evidence, Options, Report, csv, dbt2, json, junit, page, sqlbench, sysbench, text};
+use super::{Evidence, Options, Report, csv, dbt2, json, junit, page, relative, sqlbench, sysbench, text};
 
 /// Every report there is; `text` is what a terminal gets.
 pub const REPORTS: &[Report] = &[
@@ -13,6 +13,8 @@ pub const REPORTS: &[Report] = &[
     text::MARKDOWN,
     json::JSON,
     csv::CSV,
+    relative::CSV,
+    relative::MARKDOWN,
     junit::JUNIT,
     sysbench::stored::MODERN,
     sysbench::stored::CLASSIC,

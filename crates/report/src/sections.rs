@@ -1,6 +1,7 @@
 //! The topics of a report, one a file, in the order in which they are read.
 
 mod aa;
+mod answer;
 mod causes;
 mod costs;
 mod differences;

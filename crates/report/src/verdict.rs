@@ -47,12 +47,7 @@ pub fn kinds_of(duel: &HeadToHead) -> Option<&Parts> {
 fn kinds(plan: &PlanRecord, duel: &HeadToHead) -> Option<String> {
     let parts = kinds_of(duel)?;
     let all = parts.operations.len();
-    let with = |verdict: Verdict| -> Vec<&Part> {
-        let mut kinds: Vec<&Part> = parts.operations.iter().filter(|kind| kind.comparison.verdict == verdict).collect();
-        let off = |kind: &Part| kind.comparison.ratio.map_or(0.0, |ratio| ratio.ln().abs());
-        kinds.sort_by(|one, other| off(other).total_cmp(&off(one)));
-        kinds
-    };
+    let with = |verdict: Verdict| kinds_with(parts, verdict);
     let (slower, faster) = (with(Verdict::Slower), with(Verdict::Faster));
     let [same, open] = [Verdict::NoDifferenceShown, Verdict::Inconclusive].map(|verdict| with(verdict).len());
     let rest = [(same, "the same within the margin"), (open, "not decided")];
@@ -66,10 +61,18 @@ fn kinds(plan: &PlanRecord, duel: &HeadToHead) -> Option<String> {
         return Some(format!("None of {} is shown to differ: {rest}.", count(all, "kind")));
     }
     let said = [
-        format!("slower in {} of {}{}", slower.len(), count(all, "kind"), furthest(&slower)),
-        format!("faster in {}{}", faster.len(), furthest(&faster)),
+        format!("slower in {} of {}{}", slower.len(), count(all, "kind"), furthest(&slower, NAMED)),
+        format!("faster in {}{}", faster.len(), furthest(&faster, NAMED)),
     ];
     Some(format!("`{}` is {}.", duel.candidate, said.into_iter().chain(rest).collect::<Vec<_>>().join("; ")))
+}
+
+/// The kinds with a verdict, the furthest first.
+pub fn kinds_with(parts: &Parts, verdict: Verdict) -> Vec<&Part> {
+    let mut kinds: Vec<&Part> = parts.operations.iter().filter(|kind| kind.comparison.verdict == verdict).collect();
+    let off = |kind: &Part| kind.comparison.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    kinds.sort_by(|one, other| off(other).total_cmp(&off(one)));
+    kinds
 }
 
 /// Blocks that it takes to show one of so many operations, where the plan has fewer.
@@ -79,13 +82,14 @@ fn blocks_for_one(plan: &PlanRecord, operations: usize) -> Option<u32> {
 }
 
 /// `, most at point/connect (0.61x) and write/commit (0.82x)`
-fn furthest(kinds: &[&Part]) -> String {
+pub fn furthest(kinds: &[&Part], most: usize) -> String {
     let named =
-        kinds.iter().take(NAMED).map(|kind| format!("{} ({})", kind.name, wording::ratio_only(&kind.comparison)));
-    let most = if kinds.len() > NAMED { "most " } else { "" };
+        kinds.iter().take(most).map(|kind| format!("{} ({})", kind.name, wording::ratio_only(&kind.comparison)));
+    let word = if kinds.len() > most { "most " } else { "" };
     match kinds {
         [] => String::new(),
-        _ => format!(", {most}at {}", joined(named.collect())),
+        _ if most == 0 => String::new(),
+        _ => format!(", {word}at {}", joined(named.collect())),
     }
 }
 
@@ -223,7 +227,7 @@ fn apart(from: String, to: String, shares: [f64; 2]) -> (String, String) {
 }
 
 /// `No verdict: 3 of the 8 blocks that a verdict needs.`
-fn too_few(plan: &PlanRecord, overall: &Comparison) -> Option<String> {
+pub fn too_few(plan: &PlanRecord, overall: &Comparison) -> Option<String> {
     let needed = rule::blocks_for(plan, |plan| rule::first_for_points(plan, 1))?;
     let is_short = overall.verdict == Verdict::Inconclusive && overall.blocks < needed as usize;
     let missing = (plan.method.blocks as usize).saturating_sub(overall.blocks);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use super::svg;
 use crate::document::{
-    Block, Cell, Chart, Column, ColumnKind, Document, Key, Row, RowKind, Section, Span, Table, Text,
+    Block, Cell, Chart, Column, ColumnKind, Document, Heat, Key, Row, RowKind, Section, Span, Table, Text,
 };
 
 pub const STYLE: &str = include_str!("style.css");
@@ -177,21 +177,26 @@ fn widths(table: &Table) -> Vec<usize> {
     table.columns.iter().enumerate().map(widest).collect()
 }
 
-fn classes(column: &Column) -> String {
+fn classes(column: &Column, heat: &str) -> String {
     let kind = match column.kind {
         ColumnKind::Name => "",
         ColumnKind::Number => "n",
         ColumnKind::Prose => "wide",
     };
     let more = if column.priority > 0 { "more" } else { "" };
-    match [kind, more].join(" ").trim() {
-        "" => String::new(),
-        classes => format!(" class=\"{classes}\""),
-    }
+    let all: Vec<&str> = [kind, more, heat].into_iter().filter(|class| !class.is_empty()).collect();
+    if all.is_empty() { String::new() } else { format!(" class=\"{}\"", all.join(" ")) }
+}
+
+/// The classes of a cell of a map, and how strong its colour is: full from a factor of 2 on, a quarter without a verdict.
+fn heated(heat: Heat) -> (&'static str, String) {
+    let class = if heat.ratio < 1.0 { "heat slower" } else { "heat faster" };
+    let most = if heat.is_decided { 80.0 } else { 20.0 };
+    (class, format!(" style=\"--heat:{:.0}%\"", most * heat.ratio.log2().abs().min(1.0)))
 }
 
 fn heading(column: &Column) -> String {
-    format!("<th scope=\"col\"{}>{}</th>", classes(column), escape(&column.title))
+    format!("<th scope=\"col\"{}>{}</th>", classes(column, ""), escape(&column.title))
 }
 
 fn row(columns: &[Column], row: &Row) -> String {
@@ -212,7 +217,8 @@ fn row(columns: &[Column], row: &Row) -> String {
 }
 
 fn cell(place: usize, column: &Column, cell: &Cell) -> String {
-    let classes = classes(column);
+    let (class, style) = cell.heat.map_or(("", String::new()), heated);
+    let classes = classes(column, class) + &style;
     let key = cell.key.map_or(String::new(), |key| format!(" data-key=\"{key}\""));
     let text = spans(&cell.text);
     match place {

@@ -1,13 +1,13 @@
 //! The first screen: verdict, main chart, what to keep in mind, likely cause, and one line how it was measured.
 
-use analysis::differences::{Why, drifts};
 use analysis::{
     Cause, Caveat, Comparison, FindingKind, Grade, HeadToHead, QUICK_BELOW_S, Verdict, WorkloadConclusions,
 };
 use record::format::point_text;
 
 use super::levels::ratio_title;
-use super::{kinds, ladder, levels, matrix, waterfall};
+use super::settings_and_plans::changed_defaults;
+use super::{answer, kinds, ladder, levels, matrix, waterfall};
 use crate::Evidence;
 use crate::document::{Block, Cell, Chart, Column, Row, RowKind, Section, Table, Text, Tone};
 use crate::wording::{self, count, duration, joined};
@@ -15,16 +15,16 @@ use crate::{sentences, verdict};
 
 /// Caveats on the first screen; the others stand further down.
 pub const CAVEATS: usize = 3;
-/// Settings that are named.
-const SETTINGS: usize = 3;
 
 pub fn section(evidence: &Evidence) -> Section {
-    let mut body = match across(evidence) {
-        Some(sentence) => vec![sentence],
+    let answer = answer::blocks(evidence);
+    let mut body = match across(evidence).map(|sentence| vec![sentence]).or(answer) {
+        Some(answer) => answer,
         None => evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect(),
     };
     body.extend(super::recovery::first(evidence));
     body.extend(main_chart(evidence));
+    body.extend(answer::before(evidence));
     body.extend(matrix::table(evidence).map(|table| Block::OnPage(vec![Block::Table(table)])));
     body.extend(gate(evidence).map(Block::para));
     body.extend(super::aa::verdicts(evidence).into_iter().map(Block::para));
@@ -37,7 +37,8 @@ pub fn section(evidence: &Evidence) -> Section {
         body.push(Block::para("Keep in mind:"));
         body.extend(Block::list(caveats));
     }
-    body.extend(settings(evidence).map(Block::note));
+    // An answer over several workloads has them.
+    body.extend(changed_defaults(evidence).filter(|_| !answer::is_one(evidence)).map(Block::note));
     body.push(Block::note(how(evidence)));
     Section { id: "verdict", title: "Verdict".to_owned(), body }
 }
@@ -355,30 +356,6 @@ fn disturbed(evidence: &Evidence) -> String {
     match flagged {
         0 => "The host has shown differences between equal servers.".to_owned(),
         _ => format!("Other work on the host disturbed {flagged} of {trials} trials."),
-    }
-}
-
-/// What the versions have otherwise, where nothing was asked for.
-fn settings(evidence: &Evidence) -> Option<String> {
-    let all = drifts(&evidence.plan, &evidence.run);
-    let [drift] = all.as_slice() else { return None };
-    let by_itself = drift.settings.iter().filter(|setting| setting.why == Why::Default).count();
-    let notable = super::settings_and_plans::in_order(drift)
-        .into_iter()
-        .filter(|setting| setting.why == Why::Default && setting.stands_out());
-    let names: Vec<String> = notable.take(SETTINGS).map(|setting| format!("`{}`", setting.name)).collect();
-    let verb = if by_itself == 1 { "default differs" } else { "defaults differ" };
-    match (by_itself, names.len()) {
-        (0, _) => None,
-        (_, 0) => Some(format!("{by_itself} {verb} between the servers.")),
-        (1, _) => Some(format!("1 {verb} between the servers: {}.", joined(names))),
-        (_, 1) => {
-            Some(format!("{by_itself} {verb} between the servers; the one most likely to matter is {}.", joined(names)))
-        }
-        _ => Some(format!(
-            "{by_itself} {verb} between the servers; the ones most likely to matter are {}.",
-            joined(names)
-        )),
     }
 }
 

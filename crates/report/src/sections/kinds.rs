@@ -1,12 +1,14 @@
 //! Kinds of statements, each measured by itself: their groups, a dot with its interval for each, and all figures.
 
-use analysis::{Comparison, Explained, HeadToHead, Part, Parts, WorkloadConclusions};
+use std::collections::BTreeSet;
+
+use analysis::{Comparison, Explained, HeadToHead, Part, Parts, Verdict, WorkloadConclusions};
 
 use super::levels::interval_title;
 use super::topic::{Topic, by_workload, stopped};
 use crate::Evidence;
 use crate::document::{
-    Axis, Bar, Block, Cell, Chart, Column, Key, Plot, RowKind, Rows, Scale, Section, Table, Text, Tone,
+    Axis, Bar, Block, Cell, Chart, Column, Heat, Key, Plot, RowKind, Rows, Scale, Section, Table, Text, Tone,
 };
 use crate::sentences;
 use crate::verdict::kinds_of;
@@ -17,6 +19,8 @@ const ABOUT_GROUPS: &str = "Geometric means over the kinds that every contender 
 const ABOUT_CPU: &str =
     "CPU: of the server in one execution, as a ratio; above 1 the candidate needs more, and below 1 less.";
 
+const ABOUT_MAP: &str = "Above 1 faster than the baseline. In brackets, and pale on the page: no difference is shown.";
+
 pub struct Kinds;
 
 impl Topic for Kinds {
@@ -24,10 +28,42 @@ impl Topic for Kinds {
         let of_workload = |workload: &WorkloadConclusions| {
             let several = workload.duels.len() > 1;
             let of_duel = |duel: &HeadToHead| kinds_of(duel).map(|parts| blocks(evidence, duel, parts, several));
-            workload.duels.iter().filter_map(of_duel).flatten().collect()
+            map(workload).into_iter().chain(workload.duels.iter().filter_map(of_duel).flatten()).collect()
         };
         Section::of("kinds", "Kinds of statements", by_workload(evidence, of_workload))
     }
+}
+
+/// Of several candidates, such as releases: a row for each kind, a column for each candidate, and the ratio to the
+/// baseline.
+fn map(workload: &WorkloadConclusions) -> Vec<Block> {
+    let duels: Vec<(&HeadToHead, &Parts)> =
+        workload.duels.iter().filter_map(|duel| Some((duel, kinds_of(duel)?))).collect();
+    if duels.len() < 2 {
+        return Vec::new();
+    }
+    let columns = duels.iter().map(|(duel, _)| Column::number(duel.candidate.as_str(), 0));
+    let mut table = Table::new(std::iter::once(Column::name("kind", 0)).chain(columns).collect::<Vec<_>>());
+    let overall = duels.iter().map(|(duel, _)| map_cell(Some(&duel.overall)));
+    table.push(RowKind::Overall, std::iter::once(Cell::from("all kinds")).chain(overall));
+    let names: BTreeSet<&str> =
+        duels.iter().flat_map(|(_, parts)| &parts.operations).map(|kind| kind.name.as_str()).collect();
+    for name in names {
+        let kind = |parts: &'_ Parts| parts.operations.iter().position(|kind| kind.name == name);
+        let cells =
+            duels.iter().map(|(_, parts)| map_cell(kind(parts).map(|place| &parts.operations[place].comparison)));
+        table.push(RowKind::Plain, std::iter::once(Cell::from(name)).chain(cells));
+    }
+    let title = format!("Each kind, as a ratio to `{}`", duels[0].0.baseline);
+    vec![Block::heading(title), Block::Table(table), Block::note(ABOUT_MAP)]
+}
+
+fn map_cell(comparison: Option<&Comparison>) -> Cell {
+    let Some((comparison, ratio)) = comparison.and_then(|one| Some((one, one.ratio?))) else { return "".into() };
+    let is_decided = matches!(comparison.verdict, Verdict::Faster | Verdict::Slower);
+    let text = wording::ratio(comparison);
+    let text = if is_decided { Text::plain(text) } else { Text::plain("").and_quiet(format!("({text})")) };
+    Cell { key: Some(ratio), heat: Some(Heat { ratio, is_decided }), ..Cell::from(text) }
 }
 
 fn blocks(evidence: &Evidence, duel: &HeadToHead, parts: &Parts, several: bool) -> Vec<Block> {
@@ -195,4 +231,24 @@ fn kind_row(kind: &Part) -> [Cell; 8] {
         Text::verdict(comparison.verdict, wording::verdict(comparison)).and_quiet(marks).into(),
         cause.into(),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::golden::evidence_of;
+    use fixtures::{Story, kinds_run};
+
+    #[test]
+    fn several_candidates_have_a_map_with_pale_cells_where_nothing_is_shown() {
+        let mut workload = evidence_of(kinds_run(&Story::default())).conclusions.workloads.remove(0);
+        assert!(map(&workload).is_empty());
+        workload.duels.push(workload.duels[0].clone());
+        let blocks = map(&workload);
+        let Block::Table(table) = &blocks[1] else { panic!("a table was expected") };
+        let cell = |name: &str| &table.rows.iter().find(|row| row.cells[0].text.raw() == name).unwrap().cells[2];
+        assert_eq!(table.columns.len(), 3);
+        assert!(cell("point/02").heat.unwrap().is_decided && cell("point/02").text.raw().starts_with("0.79"));
+        assert!(!cell("aggregate/01").heat.unwrap().is_decided && cell("aggregate/01").text.raw().starts_with('('));
+    }
 }

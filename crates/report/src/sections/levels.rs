@@ -8,12 +8,13 @@ use analysis::{
 };
 use record::format::{ContenderRecord, Point, point_text};
 
-use super::{Topic, as_title, by_workload, precision, stopped};
+use super::{Topic, answer, as_title, by_workload, precision, stopped};
 use crate::Evidence;
 use crate::document::{
     Axis, Bar, Block, COLORS, Chart, Column, Dot, Key, Plane, Plot, RowKind, Rows, Scale, Section, Series, Style,
     Table, Text,
 };
+use crate::verdict;
 use crate::wording::{self, count, number, percent};
 
 pub const CPU_USE: &str = "cpu_use";
@@ -51,6 +52,9 @@ fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block
         body.extend(throughput(evidence, workload).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
     }
     for duel in &workload.duels {
+        if answer::is_one(evidence) {
+            body.extend(verdict::sentences(evidence, workload, duel).into_iter().map(Block::para));
+        }
         // What a ladder adds up is reported step by step; each rung against the base is for the page.
         let blocks = of_duel(evidence, workload, duel, is_main && workload.duels.len() == 1);
         if workload.is_rung(&duel.candidate) { body.push(Block::OnPage(blocks)) } else { body.extend(blocks) }

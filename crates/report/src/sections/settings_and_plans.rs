@@ -1,14 +1,17 @@
 //! Words and rows for what contenders do differently without being asked.
 
-use analysis::differences::{Difference, PlanPair, SameSettings, Setting, Why};
+use analysis::differences::{Difference, PlanPair, SameSettings, Setting, Why, drifts};
 use record::format::StatementPlan;
 
+use crate::Evidence;
 use crate::document::{Column, RowKind, Table};
-use crate::wording::count;
+use crate::wording::{count, joined};
 
 /// Settings that are not folded.
 const SETTINGS_MAX: usize = 12;
 const PLANS_IN_TEXT: usize = 6;
+/// Changed defaults that a sentence names.
+const DEFAULTS_NAMED: usize = 3;
 
 /// What the file asks for first, then the most notable ones, then by name.
 pub fn in_order<'a, 'b>(drift: &'b Difference<'a>) -> Vec<&'b Setting<'a>> {
@@ -100,6 +103,28 @@ fn is_refused(plan: &&StatementPlan) -> bool {
 fn how(plan: &StatementPlan) -> String {
     let steps: Vec<&str> = plan.shape.iter().map(|step| step.trim()).collect();
     if steps.is_empty() { "nothing to choose".to_owned() } else { steps.join("; ") }
+}
+
+/// What the versions have otherwise, where nothing was asked for.
+pub fn changed_defaults(evidence: &Evidence) -> Option<String> {
+    let all = drifts(&evidence.plan, &evidence.run);
+    let [drift] = all.as_slice() else { return None };
+    let by_itself = drift.settings.iter().filter(|setting| setting.why == Why::Default).count();
+    let notable = in_order(drift).into_iter().filter(|setting| setting.why == Why::Default && setting.stands_out());
+    let names: Vec<String> = notable.take(DEFAULTS_NAMED).map(|setting| format!("`{}`", setting.name)).collect();
+    let verb = if by_itself == 1 { "default differs" } else { "defaults differ" };
+    match (by_itself, names.len()) {
+        (0, _) => None,
+        (_, 0) => Some(format!("{by_itself} {verb} between the servers.")),
+        (1, _) => Some(format!("1 {verb} between the servers: {}.", joined(names))),
+        (_, 1) => {
+            Some(format!("{by_itself} {verb} between the servers; the one most likely to matter is {}.", joined(names)))
+        }
+        _ => Some(format!(
+            "{by_itself} {verb} between the servers; the ones most likely to matter are {}.",
+            joined(names)
+        )),
+    }
 }
 
 /// A table for the experiment file.
