@@ -20,7 +20,7 @@ use super::named::named;
 use super::scope::Scope;
 use super::values::{GEOMEAN_SECONDS, is_marked, is_of_less_work, value};
 use record::format::operations::{
-    ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, PARTIAL, RATE, SECONDS, SHORT,
+    ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, MOVED, PARTIAL, RATE, SECONDS, SHORT,
     STATEMENT_LATENCY, WRONG, flagged, group_metric, group_of, is_mean_rate, operation_metric, operation_of,
     program_count_metric, program_metric, program_of, rated, statement_metric, statement_of,
 };
@@ -79,6 +79,9 @@ pub struct Part {
     /// Of a kind: what one execution costs the server, at an error rate of its own.
     #[serde(skip)]
     pub cost: Option<Comparison>,
+    /// Of a kind: what one execution moves, as far as it is shown to differ; each of [`MOVED`].
+    #[serde(skip)]
+    pub moved: Vec<(&'static str, Comparison)>,
 }
 
 /// Where the time goes that a kind takes more, or less.
@@ -286,6 +289,7 @@ fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
         shares: sides.map(|side| scope.records.mean(scope.workload, &active, side, &statement_metric(name, "share"))),
         marks: Vec::new(),
         cost: None,
+        moved: Vec::new(),
     };
     let mut operations: Vec<Part> = names.iter().map(|(name, _)| statement(name)).collect();
     let screened = screen_if_many(scope, &mut operations);
@@ -400,6 +404,7 @@ impl Pair<'_> {
             shares: [None; 2],
             marks: marks.iter().filter(marked).map(|(_, mark)| *mark).collect(),
             cost: None,
+            moved: Vec::new(),
         }
     }
 
@@ -424,7 +429,10 @@ impl Pair<'_> {
         let kind = |name: &str| {
             let cost = self.part(name, &operation_metric(name, EXECUTION_CPU), 1, &[]).comparison;
             let cost = Some(cost).filter(|cost| cost.ratio.is_some());
-            Part { cost, ..self.part(name, &operation_metric(name, RATE), share, &[(SHORT, "short")]) }
+            let moved = |what: &'static str| (what, self.part(name, &operation_metric(name, what), 1, &[]).comparison);
+            let differs = |one: &Comparison| matches!(one.verdict, Verdict::Faster | Verdict::Slower);
+            let moved = MOVED.into_iter().map(moved).filter(|(_, one)| differs(one)).collect();
+            Part { cost, moved, ..self.part(name, &operation_metric(name, RATE), share, &[(SHORT, "short")]) }
         };
         common.iter().map(|(name, _)| kind(name)).collect()
     }

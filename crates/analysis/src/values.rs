@@ -62,6 +62,7 @@ pub fn is_quantile(metric: &str) -> bool {
 pub fn less_is_better(metric: &str) -> bool {
     metric.contains("_ms_")
         || metric.contains("cpu_us_per")
+        || metric.ends_with("_per_execution")
         || metric.ends_with("errors_per_s")
         || metric.ends_with("seconds")
         || metric.ends_with("_s") && metric.starts_with("t_")

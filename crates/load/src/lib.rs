@@ -59,7 +59,7 @@ pub use preparing::{Counted, Preparing};
 pub use recorder::{ErrorCounts, KindTally, Recorder, Second, StatementTally, Tally};
 pub use rng::Rng;
 pub use share::{ArrivalShare, Interarrival, Share, dealt, divided};
-pub use single_pass::{Gauge, OperationTally, ProgramTally, SHORT_NS};
+pub use single_pass::{Gauge, Moved, OperationTally, ProgramTally, SHORT_NS};
 pub use stall::Commits;
 pub use timeline::{Timeline, Window};
 pub use transaction::{ARRIVALS, Attempt, Outcome, Timing, Turn};

@@ -8,15 +8,46 @@ use std::sync::Arc;
 /// Read at both edges of each operation, outside its time; the difference is the operation's. The server's
 /// CPU time in nanoseconds, or another counter per operation. None where it cannot be read.
 #[derive(Clone)]
-pub struct Gauge(Arc<dyn Fn() -> Option<u64> + Send + Sync>);
+pub struct Gauge {
+    read: Arc<dyn Fn() -> Option<u64> + Send + Sync>,
+    moved: Option<Arc<dyn Fn() -> Moved + Send + Sync>>,
+}
+
+/// What a server has done beside work on the CPU: context switches, bytes read from disks, bytes written to them. Each
+/// none where it cannot be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Moved(pub [Option<u64>; 3]);
+
+impl Moved {
+    /// What was added since an earlier reading; none where a process that was read then is gone.
+    pub fn since(self, before: Moved) -> Moved {
+        let added = |place: usize| self.0[place]?.checked_sub(before.0[place]?);
+        Moved([added(0), added(1), added(2)])
+    }
+
+    /// Both together; one that is not known leaves none.
+    pub fn and(self, more: Moved) -> Moved {
+        let sum = |place: usize| Some(self.0[place]? + more.0[place]?);
+        Moved([sum(0), sum(1), sum(2)])
+    }
+}
 
 impl Gauge {
     pub fn new(read: impl Fn() -> Option<u64> + Send + Sync + 'static) -> Gauge {
-        Gauge(Arc::new(read))
+        Gauge { read: Arc::new(read), moved: None }
+    }
+
+    /// The same, which also reads what takes longer to read.
+    pub fn and_moved(self, moved: impl Fn() -> Moved + Send + Sync + 'static) -> Gauge {
+        Gauge { moved: Some(Arc::new(moved)), ..self }
+    }
+
+    pub fn moved(&self) -> Moved {
+        self.moved.as_ref().map_or_else(Moved::default, |moved| moved())
     }
 
     pub fn read(&self) -> Option<u64> {
-        (self.0)()
+        (self.read)()
     }
 }
 
@@ -62,6 +93,8 @@ pub struct OperationTally {
     pub client_cpu_ns: u64,
     /// What the gauge went up by.
     pub gauged: Option<u64>,
+    /// What the server did beside work on the CPU.
+    pub moved: Moved,
     /// How often it ran over, so that a short one could be timed; 1 for most.
     pub passes: u32,
     /// The time limit ended it: wall and CPU time are scaled up to the planned loop. Statements, connections and

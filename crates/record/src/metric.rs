@@ -67,6 +67,17 @@ pub const METRICS: &[Described] = &[
     described("op.*.client_cpu_s", "s", "sql-bench, micro: CPU time of the client in one operation"),
     described("op.*.per_s", "1/s", "micro: executions of one kind per second"),
     described("op.*.cpu_us_per_execution", "us", "micro: CPU time of the server in one execution of a kind"),
+    described("op.*.switches_per_execution", "", "micro: context switches of the server in one execution of a kind"),
+    described(
+        "op.*.read_bytes_per_execution",
+        "bytes",
+        "micro: bytes that the server read from disks in one execution",
+    ),
+    described(
+        "op.*.written_bytes_per_execution",
+        "bytes",
+        "micro: bytes that the server wrote to files in one execution",
+    ),
     described("group.*.geomean_per_s", "1/s", "micro: geometric mean of the rates of a group's kinds"),
     described("geomean_per_s", "1/s", "micro: geometric mean of the rates of all kinds"),
     described("between_s", "s", "micro: time of a pass in which no kind was measured"),

@@ -76,7 +76,7 @@ pub fn kinds_with(parts: &Parts, verdict: Verdict) -> Vec<&Part> {
 }
 
 /// Blocks that it takes to show one of so many operations, where the plan has fewer.
-fn blocks_for_one(plan: &PlanRecord, operations: usize) -> Option<u32> {
+pub fn blocks_for_one(plan: &PlanRecord, operations: usize) -> Option<u32> {
     let first = |plan: &PlanRecord| rule::first_for_operations(plan, operations);
     if first(plan).is_some() { None } else { rule::blocks_for(plan, first) }
 }

@@ -118,7 +118,7 @@ pub struct ObserverKind {
 /// The server's CPU time, for operations that are measured one by one; none where no process can be seen.
 pub fn server_gauge(subject: &Subject) -> Option<Gauge> {
     let pid = subject.server_pid?;
-    Some(Gauge::new(move || server_cpu::tree_ns(pid)))
+    Some(Gauge::new(move || server_cpu::tree_ns(pid)).and_moved(move || server_processes::moved(pid)))
 }
 
 /// All observers, at work for one trial of a run after the other.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use load::{OperationTally, ProgramTally, SHORT_NS};
 
 use record::format::operations::{
-    BETWEEN_SECONDS, ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, PARTIAL, RATE, SECONDS,
-    SHORT, WRONG, flag, operation_metric, program_count_metric, program_metric,
+    BETWEEN_SECONDS, ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, MOVED, PARTIAL, RATE,
+    SECONDS, SHORT, WRONG, flag, operation_metric, program_count_metric, program_metric,
 };
 
 /// Named as in the JSON report: `seconds`, `program.*`, `op.*`, and what a statement costs the client.
@@ -69,6 +69,9 @@ fn rates(groups: &[&ProgramTally], in_process: bool) -> Vec<(String, f64)> {
         ];
         let named = |(what, value): (&str, Option<f64>)| Some((operation_metric(one.name, what), value?));
         metrics.extend(figures.into_iter().filter_map(named));
+        // An embedded engine is part of the client.
+        let moved = MOVED.into_iter().zip(one.moved.0).filter(|_| !in_process);
+        metrics.extend(moved.map(|(what, value)| (what, value.map(|all| all as f64 / executions))).filter_map(named));
     }
     let (whole_ns, measured_ns): (u64, u64) =
         (groups.iter().map(|group| group.wall_ns).sum(), all().map(|one| one.wall_ns).sum());
@@ -179,11 +182,18 @@ mod tests {
     fn what_ran_for_a_time_has_a_rate_and_the_cost_of_an_execution() {
         let by_rate = |name, wall_ms, count| OperationTally { by_rate: true, ..operation(name, wall_ms, count) };
         let wrong = OperationTally { wrong: Some("no row".to_owned()), ..by_rate("point/b", 0, 0) };
-        let operations = vec![by_rate("point/a", 1000, 4000), wrong, by_rate("point/c", 2000, 2000)];
+        let moved = load::Moved([Some(8000), None, Some(2000)]);
+        let first = OperationTally { moved, ..by_rate("point/a", 1000, 4000) };
+        let operations = vec![first, wrong, by_rate("point/c", 2000, 2000)];
         let pass = [ProgramTally { name: "point", wall_ns: 3_300_000_000, operations }];
         let found = metrics(&pass, false);
         assert_eq!((found["op.point/a.per_s"], found["op.point/a.count"]), (4000.0, 4000.0));
         assert_eq!((found["op.point/a.cpu_us_per_execution"], found["seconds"]), (125.0, 3.0));
+        assert_eq!(
+            (found["op.point/a.switches_per_execution"], found["op.point/a.written_bytes_per_execution"]),
+            (2.0, 0.5)
+        );
+        assert!(!found.contains_key("op.point/a.read_bytes_per_execution"), "what cannot be read is absent");
         assert!((found["geomean_per_s"] - 2000.0).abs() < 1e-6 && (found["between_s"] - 0.3).abs() < 1e-9);
         let others = ["op.point/a.seconds", "op.point/b.per_s", "program.point.seconds"];
         assert!(others.iter().all(|name| !found.contains_key(*name)), "{found:?}");

@@ -11,6 +11,8 @@ pub const SECONDS: &str = "seconds";
 pub const RATE: &str = "per_s";
 /// CPU time of the server in one execution of it.
 pub const EXECUTION_CPU: &str = "cpu_us_per_execution";
+/// What the server did in one execution of it beside that: context switches, bytes read from disks and written to them.
+pub const MOVED: [&str; 3] = ["switches_per_execution", "read_bytes_per_execution", "written_bytes_per_execution"];
 /// The geometric mean of the rates of all operations: each weighs the same, however long it takes.
 pub const GEOMEAN_RATE: &str = "geomean_per_s";
 /// Time of a pass in which no operation was measured.

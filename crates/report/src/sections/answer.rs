@@ -44,7 +44,7 @@ pub fn blocks(evidence: &Evidence) -> Option<Vec<Block>> {
     let difference = differences.iter().find(|one| one.candidate == pairs[0].1.candidate);
     let durability = verdict::durability(evidence, [pairs[0].1]);
     let short = verdict::too_few(&evidence.plan, &pairs[0].1.overall);
-    let sentences = std::iter::once(headline(&pairs)).chain(short).chain(durability);
+    let sentences = std::iter::once(headline(&pairs)).chain(short).chain(durability.clone());
     let judgement = Block::Judgement { tone: tone(&pairs), sentences: sentences.map(Text::from).collect() };
     let lines = [
         (Verdict::Slower, "Slower"),
@@ -54,10 +54,21 @@ pub fn blocks(evidence: &Evidence) -> Option<Vec<Block>> {
         (Verdict::Inconclusive, "Not decided"),
     ];
     let lines = lines.into_iter().filter_map(|(verdict, word)| Some(format!("{word}: {}", places(&pairs, verdict)?)));
-    let differ = changed_defaults(evidence).into_iter().chain(difference.and_then(plans)).chain(answers(&pairs));
+    let promise = Some(evidence).filter(|_| durability.is_empty()).and_then(same_promise);
+    let differ = promise.into_iter().chain(changed_defaults(evidence)).chain(difference.and_then(plans));
+    let differ = differ.chain(answers(&pairs));
     let rest = differ.chain(tries(evidence, &pairs, difference)).collect();
     let lines = stopped(lines.collect()).into_iter().map(Block::para);
     Some(std::iter::once(judgement).chain(lines).chain(Block::list(stopped(rest))).collect())
+}
+
+/// Where both have the same class.
+fn same_promise(evidence: &Evidence) -> Option<String> {
+    let mut classes: Vec<&str> =
+        evidence.run.contenders.values().map(|facts| facts.durability_class.as_str()).collect();
+    classes.dedup();
+    let [class] = classes.as_slice() else { return None };
+    Some(format!("The settings of both promise the same of a commit ({class})"))
 }
 
 fn tone(pairs: &[Pair]) -> Tone {
@@ -75,23 +86,25 @@ fn has(duel: &HeadToHead, verdict: Verdict) -> bool {
     duel.overall.verdict == verdict || kinds_of(duel).is_some_and(|parts| !kinds_with(parts, verdict).is_empty())
 }
 
-/// `` `8.0` is slower than `5.7` in 2 of 4 workloads and in 14 of 82 kinds of statements; faster in 1 and in 6. ``
+/// `` `8.0` is slower than `5.7` in 2 of 4 workloads and in 14 of 82 kinds of statements, and faster in … ``
 fn headline(pairs: &[Pair]) -> String {
     let duel = pairs[0].1;
     let workloads = |verdict: Verdict| pairs.iter().filter(|(_, duel)| duel.overall.verdict == verdict).count();
     let parts = || pairs.iter().filter_map(|(_, duel)| kinds_of(duel));
     let kinds = |verdict: Verdict| parts().map(|parts| kinds_with(parts, verdict).len()).sum::<usize>();
     let all: usize = parts().map(|parts| parts.operations.len()).sum();
+    let faster = match (workloads(Verdict::Faster), kinds(Verdict::Faster)) {
+        (0, 0) => "none of them".to_owned(),
+        (workloads, kinds) => format!("{} and in {}", count(workloads, "workload"), count(kinds, "kind")),
+    };
     format!(
-        "`{}` is slower than `{}` in {} of {} and in {} of {}; it is faster in {} and in {}.",
+        "`{}` is slower than `{}` in {} of {} and in {} of {}, and faster in {faster}.",
         duel.candidate,
         duel.baseline,
         workloads(Verdict::Slower),
         count(pairs.len(), "workload"),
         kinds(Verdict::Slower),
         wording::count_of(all, "kind of statements", "kinds of statements"),
-        workloads(Verdict::Faster),
-        kinds(Verdict::Faster),
     )
 }
 
@@ -173,8 +186,15 @@ fn tries(evidence: &Evidence, pairs: &[Pair], difference: Option<&Difference>) -
     }
     let open: usize = kinds(pairs).map(|parts| kinds_with(parts, Verdict::Inconclusive).len()).sum();
     if open > 0 {
-        let blocks = 2 * evidence.plan.method.blocks;
-        tries.push(format!("`--blocks {blocks}` to decide more of the {} that are open", count(open, "kind")));
+        let planned = evidence.plan.method.blocks;
+        let all = kinds(pairs).map(|parts| parts.operations.len()).max().unwrap_or(0);
+        let needed = verdict::blocks_for_one(&evidence.plan, all);
+        let why = match needed {
+            Some(_) => format!(": {planned} cannot show that one of {all} differs alone"),
+            None => String::new(),
+        };
+        let blocks = needed.unwrap_or(2 * planned);
+        tries.push(format!("`--blocks {blocks}` to decide more of the {} that are open{why}", count(open, "kind")));
     }
     let all = tries.into_iter().zip(1..).map(|(line, place)| format!("({place}) {line}")).collect::<Vec<_>>();
     (!all.is_empty()).then(|| format!("To try before the decision: {}", all.join("; "))).into_iter().collect()

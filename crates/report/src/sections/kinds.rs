@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use analysis::{Comparison, Explained, HeadToHead, Part, Parts, Verdict, WorkloadConclusions};
 
+use record::format::operations::MOVED;
+
 use super::levels::interval_title;
 use super::topic::{Topic, by_workload, stopped};
 use crate::Evidence;
@@ -16,8 +18,11 @@ use crate::wording::{self, count};
 
 const ABOUT_GROUPS: &str = "Geometric means over the kinds that every contender completed correctly: each kind weighs the same. Ratio above 1: \
                             the candidate is faster.";
-const ABOUT_CPU: &str =
-    "CPU: of the server in one execution, as a ratio; above 1 the candidate needs more, and below 1 less.";
+const ABOUT_CPU: &str = "CPU: of the server in one execution, as a ratio; above 1 the candidate needs more, and below 1 less. Causes: context \
+     switches, bytes read and bytes written in one execution stand there where they differ in the same direction.";
+
+/// For each of [`MOVED`].
+const WORDS: [&str; 3] = ["switches", "reads", "writes"];
 
 const ABOUT_MAP: &str = "Above 1 faster than the baseline. In brackets, and pale on the page: no difference is shown.";
 
@@ -215,11 +220,6 @@ fn kind_row(kind: &Part) -> [Cell; 8] {
     // A cost is compared as less is better; here it is what the candidate needs of what the baseline does.
     let cpu = kind.cost.as_ref().and_then(|cost| cost.ratio).map(|ratio| 1.0 / ratio);
     let marks: String = kind.marks.iter().map(|mark| format!(", {mark}")).collect();
-    let cause = match kind.explained() {
-        Some(Explained::Cpu) => "CPU",
-        Some(Explained::Waiting) => "waiting",
-        None => "",
-    };
     let (one, other) = (comparison.baseline_value, comparison.candidate_value);
     [
         kind.name.as_str().into(),
@@ -229,8 +229,23 @@ fn kind_row(kind: &Part) -> [Cell; 8] {
         keyed(wording::marked_interval(comparison), comparison.low),
         keyed(cpu.map_or("-".to_owned(), wording::ratio_text), cpu),
         Text::verdict(comparison.verdict, wording::verdict(comparison)).and_quiet(marks).into(),
-        cause.into(),
+        cause(kind).into(),
     ]
+}
+
+/// `waiting, switches 1.4x, writes 2.0x`: of a kind that differs, what has changed in the same direction.
+fn cause(kind: &Part) -> String {
+    let first = match kind.explained() {
+        Some(Explained::Cpu) => Some("CPU".to_owned()),
+        Some(Explained::Waiting) => Some("waiting".to_owned()),
+        None => None,
+    };
+    let moved = |(what, comparison): &(&str, Comparison)| {
+        let place = MOVED.iter().position(|known| known == what)?;
+        let ratio = wording::ratio_text(1.0 / comparison.ratio?);
+        (comparison.verdict == kind.comparison.verdict).then(|| format!("{} {ratio}x", WORDS[place]))
+    };
+    first.into_iter().chain(kind.moved.iter().filter_map(moved)).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use load::Moved;
 use procfs::prelude::{FromBufRead, FromRead};
 use procfs::process::{Io, Stat};
 
@@ -117,6 +118,23 @@ fn threads_of(pid: i32) -> Vec<i32> {
 
 fn stat_of(path: String) -> Option<Stat> {
     Stat::from_read(&fs::read(path).ok()?[..]).ok()
+}
+
+/// Context switches of all threads of a tree, and what its processes have read and written.
+pub fn moved(root: u32) -> Moved {
+    let pids = tree(root);
+    let io: Option<Vec<Io>> = pids.iter().map(|pid| io_of(*pid)).collect();
+    let io = io.filter(|all| !all.is_empty());
+    let sum = |of: fn(&Io) -> u64| io.as_ref().map(|all| all.iter().map(of).sum::<u64>());
+    let status = |pid: i32, thread: i32| fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).ok();
+    let of_thread = |pid: i32, thread: i32| {
+        let switches = switches(&status(pid, thread)?)?;
+        Some(switches.voluntary + switches.involuntary)
+    };
+    let of_process = |pid: i32| threads_of(pid).into_iter().filter_map(move |thread| of_thread(pid, thread));
+    let all: Vec<u64> = pids.iter().flat_map(|pid| of_process(*pid)).collect();
+    let switches = (!all.is_empty()).then(|| all.iter().sum());
+    Moved([switches, sum(|io| io.read_bytes), sum(|io| io.write_bytes)])
 }
 
 /// What a process has moved; none where the kernel does not show it.

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use driver::{AnyConnection, Connection, Dialect, Endpoint, Error, Isolation, Rows, Tls, complete};
 use load::{
-    Answers, Attempt, Client, Dial, Fatal, Gauge, MonotonicClock, OperationTally, Outcome, ProgramTally, Recorder, Rng,
-    Setting, Slot, Tally, Timeline, Turn, Window, monotonic_ns, thread_cpu_ns, wrong_answers,
+    Answers, Attempt, Client, Dial, Fatal, Gauge, MonotonicClock, Moved, OperationTally, Outcome, ProgramTally,
+    Recorder, Rng, Setting, Slot, Tally, Timeline, Turn, Window, monotonic_ns, thread_cpu_ns, wrong_answers,
 };
 
 use super::kind::{Kind, Over};
@@ -119,6 +119,7 @@ struct Mark {
     wall_ns: u64,
     cpu_ns: u64,
     gauge: Option<u64>,
+    moved: Moved,
 }
 
 impl<'a> Stage<'a> {
@@ -265,13 +266,15 @@ impl<'a> Stage<'a> {
 
     /// The gauge takes its time, which must not be counted: here it is read before the clocks, at the end behind them.
     fn mark(&self) -> Mark {
+        let moved = self.gauge.map(Gauge::moved).unwrap_or_default();
         let gauge = self.gauge.and_then(Gauge::read);
-        Mark { gauge, cpu_ns: thread_cpu_ns(), wall_ns: monotonic_ns() }
+        Mark { moved, gauge, cpu_ns: thread_cpu_ns(), wall_ns: monotonic_ns() }
     }
 
     fn end(&self) -> Mark {
         let (wall_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
-        Mark { wall_ns, cpu_ns, gauge: self.gauge.and_then(Gauge::read) }
+        let gauge = self.gauge.and_then(Gauge::read);
+        Mark { wall_ns, cpu_ns, gauge, moved: self.gauge.map(Gauge::moved).unwrap_or_default() }
     }
 
     /// Which statement, and what it had to bring.
@@ -309,6 +312,8 @@ fn seed_of(name: &str) -> u64 {
 fn add(tally: &mut OperationTally, executions: u64, from: Mark, to: Mark) {
     let wall_ns = to.wall_ns - from.wall_ns;
     let gauged = from.gauge.zip(to.gauge).map(|(from, to)| to.saturating_sub(from));
+    let moved = to.moved.since(from.moved);
+    tally.moved = if tally.count == 0 { moved } else { tally.moved.and(moved) };
     // One span without a reading leaves none for the kind.
     tally.gauged = if tally.count == 0 { gauged } else { tally.gauged.zip(gauged).map(|(sum, more)| sum + more) };
     tally.count += executions;
@@ -368,11 +373,13 @@ mod tests {
 
     #[test]
     fn spans_add_up_and_one_without_a_reading_leaves_none() {
-        let mark = |wall_ns, gauge| Mark { wall_ns, cpu_ns: wall_ns / 2, gauge };
+        let moved = |gauge: Option<u64>| Moved([gauge, gauge.map(|value| 2 * value), None]);
+        let mark = |wall_ns, gauge| Mark { wall_ns, cpu_ns: wall_ns / 2, gauge, moved: moved(gauge) };
         let mut tally = OperationTally::default();
         add(&mut tally, 3, mark(10, Some(1)), mark(30, Some(5)));
         add(&mut tally, 1, mark(50, Some(7)), mark(60, Some(9)));
         assert_eq!((tally.count, tally.wall_ns, tally.client_cpu_ns, tally.gauged), (4, 30, 15, Some(6)));
+        assert_eq!(tally.moved, Moved([Some(6), Some(12), None]));
         add(&mut tally, 1, mark(70, None), mark(80, Some(9)));
         assert_eq!((tally.count, tally.gauged), (5, None));
     }
