@@ -191,7 +191,7 @@ fn classes(column: &Column, heat: &str) -> String {
 /// The classes of a cell of a map, and how strong its colour is: full from a factor of 2 on, a quarter without a verdict.
 fn heated(heat: Heat) -> (&'static str, String) {
     let class = if heat.ratio < 1.0 { "heat slower" } else { "heat faster" };
-    let most = if heat.is_decided { 80.0 } else { 20.0 };
+    let most = if heat.is_decided { 60.0 } else { 15.0 };
     (class, format!(" style=\"--heat:{:.0}%\"", most * heat.ratio.log2().abs().min(1.0)))
 }
 
