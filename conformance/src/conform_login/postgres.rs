@@ -7,7 +7,7 @@ use driver::Admin;
 
 use super::home::Home;
 use super::row::{ODD_PASSWORD, PASSWORD, Row, WRONG_PASSWORD};
-use super::shared::{Ways, account, quoted};
+use super::shared::{CLOSED_PORT, Ways, account, quoted};
 use crate::certificates::Certificates;
 use crate::held::Held;
 
@@ -22,8 +22,6 @@ hostssl all secure               127.0.0.1/32 scram-sha-256
 hostnossl all secure             127.0.0.1/32 reject
 host    all plain,odd            127.0.0.1/32 scram-sha-256
 ";
-/// No server listens there.
-const CLOSED_PORT: u16 = 1;
 
 pub fn rows(server: &Held, certificates: &Certificates, home: &Home, admin: &mut Admin) -> Result<Vec<Row>> {
     set_up(admin)?;
@@ -133,7 +131,6 @@ fn of_several_hosts(ways: &Ways) -> Vec<Row> {
     let (port, database) = (ways.port, ways.database);
     let hosts = |query: &str| format!("postgres://plain@127.0.0.1:{CLOSED_PORT},127.0.0.1:{port}/{database}{query}");
     vec![
-        Row::lets_in("plain", "two hosts, the second answers", "plain", hosts("")),
         Row::lets_in("plain", "two hosts, a primary", "plain", hosts("?target_session_attrs=primary")),
         Row::refuses("plain", "two hosts, a standby", "is a standby", hosts("?target_session_attrs=standby")),
     ]

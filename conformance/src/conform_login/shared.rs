@@ -12,6 +12,9 @@ use super::row::{DATABASE_URL, ODD_PASSWORD, PASSWORD, Row, WRONG_PASSWORD};
 use crate::certificates::Certificates;
 use crate::held::Held;
 
+/// No server listens there.
+pub const CLOSED_PORT: u16 = 1;
+
 /// How a kind of server has these words.
 pub struct Ways<'a> {
     pub scheme: &'static str,
@@ -75,6 +78,7 @@ impl Ways<'_> {
         let (scheme, port, database) = (self.scheme, self.port, self.database);
         let jdbc = if scheme == "postgres" { "postgresql" } else { scheme };
         let rails = if scheme == "postgres" { "postgresql+psycopg2" } else { "mysql2" };
+        let second = format!("127.0.0.1:{CLOSED_PORT},127.0.0.1:{port}");
         let database_url = format!("{rails}://plain:{PASSWORD}@127.0.0.1:{port}/{database}?pool=5");
         vec![
             Row::refuses("plain", "TCP, wrong password", self.denied, plain()).by(WRONG_PASSWORD),
@@ -95,6 +99,14 @@ impl Ways<'_> {
                 "JDBC",
                 "plain",
                 format!("jdbc:{jdbc}://127.0.0.1:{port}/{database}?user=plain&password={PASSWORD}&connectTimeout=5"),
+            )
+            .by_itself(),
+            Row::lets_in("plain", "two hosts, the second answers", "plain", self.at("plain", &second, "")),
+            Row::lets_in(
+                "plain",
+                "JDBC, two hosts",
+                "plain",
+                format!("jdbc:{jdbc}://{second}/{database}?user=plain&password={PASSWORD}"),
             )
             .by_itself(),
         ]

@@ -25,8 +25,12 @@ pub fn expect_settings(
     if settings.is_empty() {
         return Ok(());
     }
-    let asked = Asked::of(settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    contender.kind.limits().expect(&asked, &need(experiment, contender)?, Whose::Ours).map(drop)
+    let (asked, given) = (answers(settings), answers(&contender.settings));
+    contender.kind.limits().expect(&asked, &need(experiment, contender)?, Whose::Ours(&given)).map(drop)
+}
+
+fn answers(settings: &BTreeMap<String, String>) -> Asked {
+    Asked::of(settings.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
 /// Fails where a target has too little of something, or a pooler before it lets no such load through; returns what a
@@ -118,7 +122,7 @@ mod tests {
         check(
             &experiment,
             Err("`max_connections` = 10: 64 clients and 2 sessions of dbduel's own need 66 connections\n  \
-                 next: give max_connections = 66 in the contender's settings, or leave it out, or ask for fewer clients"),
+                 next: leave max_connections out of the contender's settings, or give at least max_connections = 66, or ask for fewer clients"),
         );
     }
 }

@@ -30,7 +30,7 @@ impl Limits {
     }
 
     /// Fails where the load cannot work; returns what may disturb it.
-    pub fn expect(&self, asked: &Asked, need: &Need, whose: Whose) -> Result<Vec<String>> {
+    pub fn expect(&self, asked: &Asked, need: &Need, whose: Whose<'_>) -> Result<Vec<String>> {
         let (refused, remarks): (Vec<Excess>, Vec<Excess>) =
             self.exceeded(asked, need).into_iter().partition(|one| one.weight == Weight::Refused);
         let lines = |all: &[Excess]| all.iter().map(|one| one.text(whose)).collect::<Vec<_>>();
@@ -46,9 +46,9 @@ pub type Limit = fn(&Asked, &Need) -> Option<Excess>;
 
 /// Who decides about a server's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
-    /// dbduel starts it, with settings of the experiment.
-    Ours,
+pub enum Whose<'a> {
+    /// dbduel starts it, with these settings of the experiment.
+    Ours(&'a Asked),
     Users,
 }
 
@@ -74,8 +74,7 @@ pub struct Excess {
 pub enum Change {
     Setting {
         name: &'static str,
-        /// That would do.
-        value: String,
+        value: Value,
         /// The statement that sets it on a running server.
         statement: String,
         /// What else helps; empty where nothing does.
@@ -83,6 +82,30 @@ pub enum Change {
     },
     /// No setting of a server that dbduel starts.
     Other(String),
+}
+
+/// A value that would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// Every version has it by itself.
+    Usual(&'static str),
+    /// So much or more; every version has at least `usual` by itself.
+    AtLeast { least: u64, usual: u64 },
+}
+
+impl Value {
+    /// For a contender's settings, which may have one already.
+    fn next_step(&self, name: &str, is_given: bool) -> String {
+        let leave_out = format!("leave {name} out of the contender's settings");
+        match self {
+            Value::Usual(_) if is_given => leave_out,
+            Value::Usual(value) => format!("give {name} = {value} in the contender's settings"),
+            Value::AtLeast { least, usual } if is_given && least <= usual => {
+                format!("{leave_out}, or give at least {name} = {least}")
+            }
+            Value::AtLeast { least, .. } => format!("give at least {name} = {least} in the contender's settings"),
+        }
+    }
 }
 
 impl Excess {
@@ -94,11 +117,11 @@ impl Excess {
         Excess { weight: Weight::Remarked, what, change }
     }
 
-    pub fn text(&self, whose: Whose) -> String {
+    pub fn text(&self, whose: Whose<'_>) -> String {
         let next = match (&self.change, whose) {
             (Change::Other(next), _) => next.clone(),
-            (Change::Setting { name, value, otherwise, .. }, Whose::Ours) => {
-                format!("give {name} = {value} in the contender's settings, or leave it out{}", or(otherwise))
+            (Change::Setting { name, value, otherwise, .. }, Whose::Ours(given)) => {
+                format!("{}{}", value.next_step(name, given.text(name).is_some()), or(otherwise))
             }
             (Change::Setting { statement, otherwise, .. }, Whose::Users) => format!("{statement}{}", or(otherwise)),
         };
@@ -114,25 +137,29 @@ fn or(otherwise: &str) -> String {
 mod tests {
     use super::*;
 
+    fn excess(name: &'static str, value: Value) -> Excess {
+        let (statement, otherwise) = (format!("SET GLOBAL {name} = 66"), "ask for fewer clients".to_owned());
+        Excess::refused("it is low".to_owned(), Change::Setting { name, value, statement, otherwise })
+    }
+
     #[test]
     fn the_next_step_is_a_statement_for_a_users_server_and_a_setting_for_ours() {
-        let excess = Excess::refused(
-            "`max_connections` = 10".to_owned(),
-            Change::Setting {
-                name: "max_connections",
-                value: "66".to_owned(),
-                statement: "SET GLOBAL max_connections = 66".to_owned(),
-                otherwise: "ask for fewer clients".to_owned(),
-            },
-        );
-        assert_eq!(
-            excess.text(Whose::Users),
-            "`max_connections` = 10\n  next: SET GLOBAL max_connections = 66, or ask for fewer clients"
-        );
-        assert_eq!(
-            excess.text(Whose::Ours),
-            "`max_connections` = 10\n  next: give max_connections = 66 in the contender's settings, or leave it out, or ask for fewer clients"
-        );
+        let check = |value: Value, whose: Whose, expected: &str| {
+            assert_eq!(
+                excess("limit", value).text(whose),
+                format!("it is low\n  next: {expected}, or ask for fewer clients")
+            );
+        };
+        let (given, none) = (Asked::of([("Limit", "10")]), Asked::default());
+        let enough = Value::AtLeast { least: 66, usual: 100 };
+        let more_than_usual = Value::AtLeast { least: 166, usual: 100 };
+        let out = "leave limit out of the contender's settings";
+        check(enough.clone(), Whose::Users, "SET GLOBAL limit = 66");
+        check(enough, Whose::Ours(&given), &format!("{out}, or give at least limit = 66"));
+        check(more_than_usual.clone(), Whose::Ours(&given), "give at least limit = 166 in the contender's settings");
+        check(more_than_usual, Whose::Ours(&none), "give at least limit = 166 in the contender's settings");
+        check(Value::Usual("OFF"), Whose::Ours(&given), out);
+        check(Value::Usual("OFF"), Whose::Ours(&none), "give limit = OFF in the contender's settings");
     }
 
     #[test]

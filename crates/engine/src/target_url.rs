@@ -8,6 +8,7 @@
 mod around;
 mod frameworks;
 mod jdbc;
+mod jdbc_hosts;
 mod libpq;
 mod libpq_around;
 mod model;

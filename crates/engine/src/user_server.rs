@@ -235,7 +235,6 @@ fn first_that_suits(targets: Vec<TargetUrl>) -> Result<(TargetUrl, Option<String
                 return Ok((target.clone(), Some(chosen)));
             }
             Ok(false) => failed.push(format!("{} is not one that {}", target.endpoint(), wanted(*round))),
-            // Still starting, or too many sessions are open.
             Err(error @ Error::Refused { .. }) if !is_for_a_while(&error) => return Err(login_failure(target, &error)),
             Err(error) => failed.push(error.to_string()),
         }
@@ -252,8 +251,11 @@ fn host_count(targets: &[TargetUrl]) -> String {
     counted(targets.len() as u64, "host")
 }
 
+/// PostgreSQL is starting, or has too many sessions; MySQL has too many sessions, or is stopping.
+const FOR_A_WHILE: [&str; 4] = ["57P03", "53300", "1040", "1053"];
+
 fn is_for_a_while(error: &Error) -> bool {
-    matches!(error, Error::Refused { code, .. } if ["57P03", "53300"].contains(&code.as_str()))
+    matches!(error, Error::Refused { code, .. } if FOR_A_WHILE.contains(&code.as_str()))
 }
 
 fn wanted(session: Session) -> &'static str {

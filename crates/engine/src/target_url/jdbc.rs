@@ -3,11 +3,11 @@
 //! Most properties are about the driver itself. Those that have no use here are named, and those that would change what is
 //! measured, or that promise what does not hold, are refused.
 
-use super::libpq;
 use super::model::{Session, TargetKind, TargetUrl, TlsMode};
 use super::mysql_options;
 use super::option_word::{OptionWord, absolute, idle, password, refused, take, taken, user};
 use super::written::{EXPECTED, Written};
+use super::{jdbc_hosts, libpq};
 
 const KEY_STORE: &str =
     "names a key store of Java, which dbduel does not read; expected PEM files in options of the server's own clients";
@@ -211,7 +211,7 @@ pub fn of_url(text: &str) -> Result<TargetUrl, String> {
         }
         _ => return Err(format!("`jdbc:{scheme}://` is no kind of server that dbduel knows; {EXPECTED}")),
     };
-    let mut written = Written::of(rest)?;
+    let mut written = Written::of(&jdbc_hosts::respelt(rest)?)?;
     let options = std::mem::take(&mut written.options);
     let mut target =
         if kind == TargetKind::Postgres { libpq::of_uri(written)? } else { mysql_options::of_url(kind, written)? };

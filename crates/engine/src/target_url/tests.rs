@@ -392,6 +392,7 @@ fn urls_of_jdbc_name_the_same_server() {
     check("jdbc:mysql://db/x?sslMode=VERIFY_IDENTITY", "mysql://db/x?tls=verify", &[]);
     check("jdbc:mariadb://db/x?sslMode=trust&localSocket=/run/s", "mariadb://db/x?socket=/run/s&tls=require", &[]);
     check("jdbc:mariadb:sequential://a,b/x", "mariadb://a,b/x", &[]);
+    check("jdbc:mysql://address=(host=a)(port=1),(host=b,port=2)/x", "mysql://a:1,b:2/x", &[]);
     check("jdbc:postgresql://db/x?ssl=true&prepareThreshold=0", "postgres://db/x?tls=verify", &["prepareThreshold"]);
     check("jdbc:postgresql://db/x?ssl=true&sslmode=require", "postgres://db/x?tls=require", &[]);
     check(

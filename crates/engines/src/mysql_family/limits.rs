@@ -1,7 +1,7 @@
 //! What of MySQL and MariaDB a load may need more of than there is.
 
 use driver::{Admin, Error};
-use engine::limits::{Asked, Change, Excess, Limits, Need, counted, taken, unless_refused};
+use engine::limits::{Asked, Change, Excess, Limits, Need, Value, counted, taken, unless_refused};
 use engine::version_numbers;
 
 pub static LIMITS: Limits = Limits {
@@ -77,13 +77,12 @@ fn may_write(grants: &[String], version: &str) -> Option<bool> {
     if is_above { Some(true) } else { (!grants.iter().any(is_role)).then_some(false) }
 }
 
-fn set_global(name: &'static str, value: u64, otherwise: &str) -> Change {
-    Change::Setting {
-        name,
-        value: value.to_string(),
-        statement: format!("SET GLOBAL {name} = {value}"),
-        otherwise: otherwise.to_owned(),
-    }
+fn set_global(name: &'static str, value: Value, otherwise: &str) -> Change {
+    let shown = match &value {
+        Value::Usual(usual) => (*usual).to_owned(),
+        Value::AtLeast { least, .. } => least.to_string(),
+    };
+    Change::Setting { name, value, statement: format!("SET GLOBAL {name} = {shown}"), otherwise: otherwise.to_owned() }
 }
 
 /// Beside the session that asks, which ends before the load.
@@ -96,7 +95,8 @@ fn connections(asked: &Asked, need: &Need) -> Option<Excess> {
     let used = in_use(asked, "threads_connected");
     (used + need.sessions() > most).then(|| {
         let what = format!("`max_connections` = {most}{}: {}", taken(used, 0), need.sessions_text());
-        Excess::refused(what, set_global("max_connections", used + need.sessions(), "ask for fewer clients"))
+        let value = Value::AtLeast { least: used + need.sessions(), usual: 100 };
+        Excess::refused(what, set_global("max_connections", value, "ask for fewer clients"))
     })
 }
 
@@ -111,7 +111,7 @@ fn connections_of_the_account(asked: &Asked, need: &Need) -> Option<Excess> {
         );
         let change = Change::Setting {
             name: "max_user_connections",
-            value: "0".to_owned(),
+            value: Value::Usual("0"),
             statement: format!(
                 "ALTER USER CURRENT_USER() WITH MAX_USER_CONNECTIONS {0}, or SET GLOBAL max_user_connections = {0}, whichever it comes from",
                 used + need.sessions()
@@ -136,7 +136,7 @@ fn prepared_statements(asked: &Asked, need: &Need) -> Option<Excess> {
         None => "ask for fewer clients".to_owned(),
     };
     // No server takes more.
-    let value = (used + needed).min(4_194_304);
+    let value = Value::AtLeast { least: (used + needed).min(4_194_304), usual: 16_382 };
     Some(Excess::refused(what, set_global("max_prepared_stmt_count", value, &otherwise)))
 }
 
@@ -144,24 +144,27 @@ fn packets(asked: &Asked, need: &Need) -> Option<Excess> {
     let most = asked.number("max_allowed_packet")?;
     let needed = need.packet_bytes.filter(|needed| *needed > most)?;
     let what = format!("`max_allowed_packet` = {most}: a statement of the load takes {needed} bytes");
-    Some(Excess::refused(what, set_global("max_allowed_packet", needed.next_multiple_of(1024), "")))
+    let value = Value::AtLeast { least: needed.next_multiple_of(1024), usual: 1 << 20 };
+    Some(Excess::refused(what, set_global("max_allowed_packet", value, "")))
 }
 
 fn reads_only(asked: &Asked, need: &Need) -> Option<Excess> {
     if !need.writes {
         return None;
     }
-    let refused = |name: &str, rest: &str| {
-        let next = format!("name the primary server, or, where this is it, SET GLOBAL {name} = OFF");
-        Excess::refused(format!("`{name}` is on{rest}: the load writes"), Change::Other(next))
+    let refused = |name: &'static str, rest: &str, off: &str| {
+        let statement = format!("name the primary server, or, where this is it, SET GLOBAL {off}");
+        let change = Change::Setting { name, value: Value::Usual("OFF"), statement, otherwise: String::new() };
+        Excess::refused(format!("`{name}` is on{rest}: the load writes"), change)
     };
     if asked.is_on("super_read_only") {
-        return Some(refused("super_read_only", ""));
+        // By itself it would leave `read_only` on.
+        return Some(refused("super_read_only", "", "read_only = OFF, which turns super_read_only off too"));
     }
     // MariaDB 12 has words beside OFF.
     let is_on = asked.text("read_only").is_some() && !asked.is_off("read_only");
     (is_on && asked.is_off(WRITES_WHEN_READ_ONLY))
-        .then(|| refused("read_only", ", and the account may not write all the same"))
+        .then(|| refused("read_only", ", and the account may not write all the same", "read_only = OFF"))
 }
 
 fn commits(asked: &Asked, _: &Need) -> Option<Excess> {
@@ -171,7 +174,7 @@ fn commits(asked: &Asked, _: &Need) -> Option<Excess> {
             what.to_owned(),
             Change::Setting {
                 name: "autocommit",
-                value: "1".to_owned(),
+                value: Value::Usual("1"),
                 statement: "SET GLOBAL autocommit = ON (and look at init_connect)".to_owned(),
                 otherwise: String::new(),
             },
@@ -190,7 +193,7 @@ fn keys(asked: &Asked, need: &Need) -> Option<Excess> {
             what,
             Change::Setting {
                 name: "sql_require_primary_key",
-                value: "OFF".to_owned(),
+                value: Value::Usual("OFF"),
                 statement: "SET GLOBAL sql_require_primary_key = OFF for the time of the load".to_owned(),
                 otherwise: String::new(),
             },
@@ -205,7 +208,7 @@ fn idle_sessions(asked: &Asked, need: &Need) -> Option<Excess> {
         let what = format!(
             "`wait_timeout` = {limit_s} s: a client waits up to {idle_s:.0} s between two statements, and the server would end its session"
         );
-        let value = (idle_s * 2.0).ceil() as u64;
+        let value = Value::AtLeast { least: (idle_s * 2.0).ceil() as u64, usual: 28_800 };
         Excess::refused(what, set_global("wait_timeout", value, "ask for fewer clients or a higher rate"))
     })
 }
@@ -216,7 +219,7 @@ fn long_statements(asked: &Asked, _: &Need) -> Option<Excess> {
     let mariadb = asked.real("max_statement_time").map(|s| ("max_statement_time", s));
     let (name, limit_s) = mysql.or(mariadb).filter(|(_, limit_s)| *limit_s > 0.0)?;
     let what = format!("`{name}` ends statements after {limit_s} s, of the load and of checks of the data alike");
-    Some(Excess::remarked(what, set_global(name, 0, "expect failed transactions")))
+    Some(Excess::remarked(what, set_global(name, Value::Usual("0"), "expect failed transactions")))
 }
 
 /// Seconds; the default is 50.
@@ -228,7 +231,7 @@ fn lock_waits(asked: &Asked, need: &Need) -> Option<Excess> {
         let what = format!(
             "`innodb_lock_wait_timeout` = {limit_s} s: transactions that wait longer for a lock fail, and are tried again"
         );
-        Excess::remarked(what, set_global("innodb_lock_wait_timeout", 50, "take that as a part of the work"))
+        Excess::remarked(what, set_global("innodb_lock_wait_timeout", Value::Usual("50"), "take that as a part of the work"))
     })
 }
 
@@ -310,7 +313,9 @@ mod tests {
         let next = "name the primary server, or, where this is it, SET GLOBAL";
         let reads = Need { writes: false, ..clients(4) };
         check(&[("super_read_only", "ON"), ("read_only", "ON")], reads.clone(), Ok(&[]));
-        let refused = format!("`super_read_only` is on: the load writes\n  next: {next} super_read_only = OFF");
+        let refused = format!(
+            "`super_read_only` is on: the load writes\n  next: {next} read_only = OFF, which turns super_read_only off too"
+        );
         check(&[("super_read_only", "ON"), (WRITES_WHEN_READ_ONLY, "ON")], clients(4), Err(&refused));
         let refused = format!(
             "`read_only` is on, and the account may not write all the same: the load writes\n  next: {next} read_only = OFF"

@@ -1,7 +1,7 @@
 //! What of PostgreSQL a load may need more of than there is.
 
 use driver::{Admin, Error};
-use engine::limits::{Asked, Change, Excess, Limits, Need, taken};
+use engine::limits::{Asked, Change, Excess, Limits, Need, Value, taken};
 
 pub static LIMITS: Limits = Limits {
     ask,
@@ -24,6 +24,8 @@ const SETTINGS: &str = "'server_version_num', 'max_connections', 'superuser_rese
 /// Facts that are no settings. Sessions are counted without the one that asks, which ends before the load.
 const IN_RECOVERY: &str = "in recovery";
 const IS_SUPERUSER: &str = "superuser";
+const ROLE: &str = "role";
+const DATABASE: &str = "database";
 const ROLE_LIMIT: &str = "limit of the role";
 const DATABASE_LIMIT: &str = "limit of the database";
 const SESSIONS: &str = "sessions";
@@ -44,11 +46,20 @@ fn ask(admin: &mut Admin) -> Result<Asked, Error> {
              AND pid <> pg_backend_pid() {clients} {of})"
         )
     };
-    let names =
-        [IN_RECOVERY, IS_SUPERUSER, ROLE_LIMIT, DATABASE_LIMIT, SESSIONS, SESSIONS_OF_ROLE, SESSIONS_OF_DATABASE];
+    let names = [
+        IN_RECOVERY,
+        IS_SUPERUSER,
+        ROLE,
+        DATABASE,
+        ROLE_LIMIT,
+        DATABASE_LIMIT,
+        SESSIONS,
+        SESSIONS_OF_ROLE,
+        SESSIONS_OF_DATABASE,
+    ];
     let sql = format!(
         "SELECT CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END, \
-         CASE WHEN rolsuper THEN 'on' ELSE 'off' END, rolconnlimit, datconnlimit, {}, {}, {} \
+         CASE WHEN rolsuper THEN 'on' ELSE 'off' END, quote_ident(rolname), quote_ident(datname), rolconnlimit, datconnlimit, {}, {}, {} \
          FROM pg_roles, pg_database WHERE rolname = session_user AND pg_database.datname = current_database()",
         count(""),
         count("AND usename = session_user"),
@@ -62,11 +73,16 @@ fn ask(admin: &mut Admin) -> Result<Asked, Error> {
     Ok(asked)
 }
 
+/// As a statement names it.
+fn own<'a>(asked: &'a Asked, what: &str) -> &'a str {
+    asked.text(what).unwrap_or("…")
+}
+
 /// A restart makes it count.
 fn after_restart(name: &'static str, value: u64) -> Change {
     Change::Setting {
         name,
-        value: value.to_string(),
+        value: Value::AtLeast { least: value, usual: 100 },
         statement: format!("ALTER SYSTEM SET {name} = {value}, and restart the server"),
         otherwise: "ask for fewer clients".to_owned(),
     }
@@ -100,14 +116,22 @@ fn limited(asked: &Asked, limit: &str, sessions: &str, need: &Need) -> Option<(u
 fn connections_of_the_role(asked: &Asked, need: &Need) -> Option<Excess> {
     let (most, used) = limited(asked, ROLE_LIMIT, SESSIONS_OF_ROLE, need)?;
     let what = format!("the role has CONNECTION LIMIT {most}{}: {}", taken(used, 0), need.sessions_text());
-    let next = format!("ALTER ROLE … CONNECTION LIMIT {}, or ask for fewer clients", used + need.sessions());
+    let next = format!(
+        "ALTER ROLE {} CONNECTION LIMIT {}, or ask for fewer clients",
+        own(asked, ROLE),
+        used + need.sessions()
+    );
     Some(Excess::refused(what, Change::Other(next)))
 }
 
 fn connections_of_the_database(asked: &Asked, need: &Need) -> Option<Excess> {
     let (most, used) = limited(asked, DATABASE_LIMIT, SESSIONS_OF_DATABASE, need)?;
     let what = format!("the database has CONNECTION LIMIT {most}{}: {}", taken(used, 0), need.sessions_text());
-    let next = format!("ALTER DATABASE … CONNECTION LIMIT {}, or ask for fewer clients", used + need.sessions());
+    let next = format!(
+        "ALTER DATABASE {} CONNECTION LIMIT {}, or ask for fewer clients",
+        own(asked, DATABASE),
+        used + need.sessions()
+    );
     Some(Excess::refused(what, Change::Other(next)))
 }
 
@@ -124,8 +148,8 @@ fn reads_only(asked: &Asked, need: &Need) -> Option<Excess> {
         let what = "`default_transaction_read_only` is on: the load writes".to_owned();
         let change = Change::Setting {
             name: "default_transaction_read_only",
-            value: "off".to_owned(),
-            statement: "ALTER ROLE … SET default_transaction_read_only = off".to_owned(),
+            value: Value::Usual("off"),
+            statement: format!("ALTER ROLE {} SET default_transaction_read_only = off", own(asked, ROLE)),
             otherwise: "take a workload that only reads".to_owned(),
         };
         Excess::refused(what, change)
@@ -137,9 +161,9 @@ fn limit_s(asked: &Asked, name: &str) -> Option<f64> {
     asked.real(name).filter(|ms| *ms > 0.0).map(|ms| ms / 1e3)
 }
 
-fn of_role(name: &'static str, value: String, otherwise: &str) -> Change {
-    let statement = format!("ALTER ROLE … SET {name} = {value}");
-    Change::Setting { name, value, statement, otherwise: otherwise.to_owned() }
+fn off_for_role(asked: &Asked, name: &'static str, otherwise: &str) -> Change {
+    let statement = format!("ALTER ROLE {} SET {name} = 0", own(asked, ROLE));
+    Change::Setting { name, value: Value::Usual("0"), statement, otherwise: otherwise.to_owned() }
 }
 
 fn idle_sessions(asked: &Asked, need: &Need) -> Option<Excess> {
@@ -149,7 +173,7 @@ fn idle_sessions(asked: &Asked, need: &Need) -> Option<Excess> {
         let what = format!(
             "`idle_session_timeout` = {limit_s} s: a client waits up to {idle_s:.0} s between two statements, and the server would end its session"
         );
-        Excess::refused(what, of_role("idle_session_timeout", "0".to_owned(), "ask for fewer clients or a higher rate"))
+        Excess::refused(what, off_for_role(asked, "idle_session_timeout", "ask for fewer clients or a higher rate"))
     })
 }
 
@@ -158,13 +182,13 @@ fn long_statements(asked: &Asked, _: &Need) -> Option<Excess> {
         .into_iter()
         .find_map(|(name, of)| Some((name, of, limit_s(asked, name)?)))?;
     let what = format!("`{name}` ends {of} after {limit_s} s, of the load and of checks of the data alike");
-    Some(Excess::remarked(what, of_role(name, "0".to_owned(), "expect failed transactions")))
+    Some(Excess::remarked(what, off_for_role(asked, name, "expect failed transactions")))
 }
 
 fn lock_waits(asked: &Asked, need: &Need) -> Option<Excess> {
     let limit_s = limit_s(asked, "lock_timeout").filter(|_| need.writes)?;
     let what = format!("`lock_timeout` = {limit_s} s: transactions that wait longer for a lock fail");
-    Some(Excess::remarked(what, of_role("lock_timeout", "0".to_owned(), "take that as a part of the work")))
+    Some(Excess::remarked(what, off_for_role(asked, "lock_timeout", "take that as a part of the work")))
 }
 
 #[cfg(test)]
@@ -216,10 +240,10 @@ mod tests {
     fn a_limit_of_role_or_database_does_not_hold_for_superusers() {
         let role = [(ROLE_LIMIT, "10"), (SESSIONS_OF_ROLE, "1")];
         check(
-            &[role.as_slice(), &[(IS_SUPERUSER, "off")]].concat(),
+            &[role.as_slice(), &[(IS_SUPERUSER, "off"), (ROLE, "app")]].concat(),
             &need(),
             Err("the role has CONNECTION LIMIT 10, of which 1 are in use: 64 clients need 64 connections\n  \
-                 next: ALTER ROLE … CONNECTION LIMIT 65, or ask for fewer clients"),
+                 next: ALTER ROLE app CONNECTION LIMIT 65, or ask for fewer clients"),
         );
         check(&[role.as_slice(), &[(IS_SUPERUSER, "on")]].concat(), &need(), Ok(&[]));
         check(&[(ROLE_LIMIT, "-1"), (DATABASE_LIMIT, "-1"), (IS_SUPERUSER, "off")], &need(), Ok(&[]));
