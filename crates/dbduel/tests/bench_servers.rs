@@ -134,6 +134,58 @@ fn killed_connections_are_opened_again_and_counted(dialect: Dialect) {
     subject.expect(0, &format!("{tables} check"));
 }
 
+/// An account that is gone when its connections end, and one whose privileges are taken from it: what an open loop did not
+/// carry out stands in the first lines, as a share of what was due.
+fn transactions_that_are_lost_for_good_stand_first(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    let tables = "oltp_read_write --table-size=1000";
+    subject.expect(0, &format!("{tables} prepare"));
+    let (family, account) =
+        if dialect == Dialect::Postgres { ("pgsql", "leaver") } else { ("mysql", "'leaver'@'localhost'") };
+    let by_admin = |sql: &str| _ = subject.admin_of(DATABASE).run(sql).unwrap();
+    let (make, leave) = match dialect {
+        Dialect::Postgres => ("CREATE ROLE leaver LOGIN", "ALTER ROLE leaver NOLOGIN"),
+        _ => ("CREATE USER 'leaver'@'localhost'", "DROP USER 'leaver'@'localhost'"),
+    };
+    by_admin(make);
+    let line = format!("{tables} --{family}-user=leaver --{family}-password= --threads=2 --rate=40 --time=3");
+    let bench = |meanwhile: &dyn Fn()| {
+        by_admin(&format!("GRANT ALL ON sbtest1 TO {account}"));
+        let sum = || subject.admin_of(DATABASE).value("SELECT SUM(k) FROM sbtest1").unwrap();
+        let before = sum();
+        let run = subject.start(&format!("{line} --format text run"));
+        wait_for("it changes rows", LIMIT, || sum() != before);
+        meanwhile();
+        let output = run.end();
+        let (out, err) = (support::text(&output.stdout), support::text(&output.stderr));
+        assert_eq!(output.status.code(), Some(4), "{out}{err}");
+        out
+    };
+    let out = bench(&|| by_admin(&format!("REVOKE ALL ON sbtest1 FROM {account}")));
+    assert!(out.find("PARTIAL: a client stopped").unwrap() < out.find("\nLOST: ").unwrap(), "{out}");
+    expect_lost(&out, 1);
+    let out = bench(&|| {
+        by_admin(leave);
+        assert!(subject.kill_connections() > 0);
+    });
+    expect_lost(&out, 20);
+    if dialect == Dialect::Postgres {
+        subject.drop_database();
+        subject.admin().run("DROP ROLE leaver").unwrap();
+    }
+}
+
+/// At least so many are lost; they and those that were carried out are all that were due.
+fn expect_lost(out: &str, least: u64) {
+    let line = out.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("LOST: ")).expect(out);
+    let numbers: Vec<f64> = line.split([' ', '(']).filter_map(|word| word.parse().ok()).collect();
+    let (lost, due, share) = (numbers[0] as u64, numbers[1] as u64, numbers[2]);
+    let (_, ends) = out.split_once(" tps (").expect(out);
+    let committed: u64 = ends.split(' ').next().unwrap().parse().unwrap();
+    assert!(lost >= least && committed > 0 && lost + committed == due, "{out}");
+    assert!((share - 100.0 * lost as f64 / due as f64).abs() <= 0.05, "{out}");
+}
+
 /// Coordinated omission, as the closed loop commits it, would show one slow transaction per client.
 fn a_pause_shows_in_response_times_and_hardly_in_service_times(dialect: Dialect) {
     let subject = Subject::new(dialect);
@@ -325,6 +377,12 @@ macro_rules! on {
             #[ignore = "needs a server"]
             fn killed_connections_are_opened_again_and_counted() {
                 super::killed_connections_are_opened_again_and_counted($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn transactions_that_are_lost_for_good_stand_first() {
+                super::transactions_that_are_lost_for_good_stand_first($dialect);
             }
 
             #[test]
