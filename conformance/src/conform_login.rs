@@ -2,7 +2,7 @@
 //!
 //! Each row names an account, how it is reached, and what must come out: a session of that account, or a refusal with its
 //! reason. Servers that are not here are reported as skipped. What must stay true: a row that must be refused fails the
-//! command when it is let in. Then dbduel's own commands log in, and two of the guide's first sessions are typed.
+//! command when it is let in. Then dbduel's own commands log in, and the guide's first sessions are typed.
 
 mod commands;
 mod forwarder;
@@ -39,8 +39,8 @@ struct Subject {
     settings: fn(&Certificates) -> Vec<String>,
     rows: fn(&Held, &Certificates, &Home, &mut Admin) -> Result<Vec<Row>>,
     ways: for<'a> fn(&'a Held, &'a Certificates, &'a Home) -> Result<Ways<'a>>,
-    /// The test of the first session with such a server.
-    session: Option<&'static str>,
+    /// The tests of first sessions with such a server.
+    sessions: &'static [&'static str],
 }
 
 const SUBJECTS: [Subject; 5] = [
@@ -49,29 +49,29 @@ const SUBJECTS: [Subject; 5] = [
         settings: as_mysql,
         rows: mariadb::rows,
         ways: shared::mariadb_ways,
-        session: None,
+        sessions: &[],
     },
     Subject {
         name: "mariadb@11.8",
         settings: as_mysql,
         rows: mariadb::rows_of_parsec,
         ways: shared::mariadb_ways,
-        session: None,
+        sessions: &[],
     },
     Subject {
         name: "mysql@8.0.31",
         settings: as_mysql,
         rows: mysql::rows_of_8,
         ways: shared::mysql_ways,
-        session: Some("a_dba_of_mysql_with_an_option_file"),
+        sessions: &["a_dba_of_mysql_with_an_option_file"],
     },
-    Subject { name: "mysql@9.7", settings: as_mysql, rows: mysql::rows_of_9, ways: shared::mysql_ways, session: None },
+    Subject { name: "mysql@9.7", settings: as_mysql, rows: mysql::rows_of_9, ways: shared::mysql_ways, sessions: &[] },
     Subject {
         name: "postgres@17",
         settings: as_postgres,
         rows: postgres::rows,
         ways: postgres::ways,
-        session: Some("a_developer_with_a_database_url"),
+        sessions: &["a_developer_with_a_database_url", "a_developer_whose_database_url_is_that_of_a_pooler"],
     },
 ];
 
@@ -128,7 +128,7 @@ fn try_subject(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
         let [target, sources] = ways.filled_in();
         commands::stored_sources(dbduel, &target, &[home.variable()], &sources)
     });
-    for outcome in [by_commands, first_session(subject, &server, root)] {
+    for outcome in [by_commands, first_sessions(subject, &server, root)] {
         if let Err(error) = outcome {
             println!("FAILED: {error:#}");
             broken += 1;
@@ -139,11 +139,13 @@ fn try_subject(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
 }
 
 /// Types the commands of a page of the guide.
-fn first_session(subject: &Subject, server: &Held, root: &Path) -> Result<()> {
-    let Some(test) = subject.session else { return Ok(()) };
+fn first_sessions(subject: &Subject, server: &Held, root: &Path) -> Result<()> {
     let environment = server.environment()?;
     let shown: Vec<(&str, &str)> = environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
     // This package has no such test; named, it asks for the features that everything was built with before.
     let build = ["test", "--quiet", "--package", "dbduel", "--package", "conformance", "--test", "first_sessions"];
-    crate::run_quietly(root, "cargo", &[&build[..], &["--", "--ignored", "--exact", test]].concat(), &shown)
+    for test in subject.sessions {
+        crate::run_quietly(root, "cargo", &[&build[..], &["--", "--ignored", "--exact", test]].concat(), &shown)?;
+    }
+    Ok(())
 }

@@ -129,7 +129,11 @@ fn behind_pooler(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> 
     let behind = |name: &String| {
         let pooler = run.contenders.get(name)?.pooler.clone()?;
         let own = trials.iter().filter(|trial| trial.contender == *name && trial.status == Status::Ok);
-        let sessions = own.filter_map(|trial| trial.metrics.get("state.sessions")).copied().max_by(f64::total_cmp);
+        // A pooler that gives all its sessions to clients has none for whoever looks while they work.
+        let of = |trial: &TrialRecord| {
+            ["state.sessions", "state.sessions_end"].into_iter().find_map(|name| trial.metrics.get(name).copied())
+        };
+        let sessions = own.filter_map(of).max_by(f64::total_cmp);
         Some(BehindPooler { contender: name.clone(), pooler, sessions })
     };
     let all: Vec<BehindPooler> = plan.contenders.iter().filter_map(|one| behind(&one.name)).collect();

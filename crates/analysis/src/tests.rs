@@ -415,10 +415,12 @@ fn a_pooler_before_a_server_is_a_finding_with_the_sessions_behind_it() {
         Some(Facts::BehindPooler(vec![BehindPooler { contender: name.clone(), pooler, sessions }]))
     };
     assert_eq!(found(&stored), behind(None));
-    for trial in stored.trials.iter_mut().filter(|trial| trial.contender == name) {
-        trial.metrics.insert("state.sessions".into(), 5.0);
+    for (metric, sessions) in [("state.sessions_end", 4.0), ("state.sessions", 5.0)] {
+        for trial in stored.trials.iter_mut().filter(|trial| trial.contender == name) {
+            trial.metrics.insert(metric.into(), sessions);
+        }
+        assert_eq!(found(&stored), behind(Some(sessions)));
     }
-    assert_eq!(found(&stored), behind(Some(5.0)));
 }
 
 #[test]

@@ -175,7 +175,8 @@ impl Run<'_> {
         let request = &self.job.request;
         if let Some(failure) = self.failure() {
             let error = with_target(request, failure);
-            note(&format!("error: {error}\n  the report covers what was measured until then"));
+            note(&driver::with_advice(format!("error: {error}")));
+            note("  the report covers what was measured until then");
         }
         if let Some(why) = &self.held_up {
             note(&format!("warning: {}: {why}", generator_limit::BOUND));

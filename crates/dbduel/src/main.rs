@@ -75,19 +75,7 @@ fn message(error: &anyhow::Error) -> String {
         return mistakes.to_string();
     }
     let causes: Vec<String> = error.chain().map(cause_text).collect();
-    next_last(&indented(&with_advice(format!("error: {}", causes.join("\nbecause: ")))))
-}
-
-/// What the error of a server means as a rule, and what to do where nothing closer to it has a next step.
-fn with_advice(mut message: String) -> String {
-    if let Some(advice) = driver::advice_in(&message) {
-        let has_next = message.contains("next: ");
-        message += &format!("\nthat is: {}", advice.cause);
-        if !has_next {
-            message += &format!("\n  next: {}", advice.next);
-        }
-    }
-    message
+    next_last(&indented(&driver::with_advice(format!("error: {}", causes.join("\nbecause: ")))))
 }
 
 /// What to do stands at the end, whichever cause it came with.

@@ -1,17 +1,19 @@
-//! The page of three first sessions, `docs/guide/first-sessions.md`: each command on it prints what stands there.
+//! The page of first sessions, `docs/guide/first-sessions.md`: each command on it prints what stands there.
 //!
-//! Two of them need a server, which `cargo xtask conform-login` starts and names in the environment; without one they are
+//! All but one need a server, which `cargo xtask conform-login` starts and names in the environment; without one they are
 //! ignored. Numbers may be others than on the page, and a line `…` stands for any lines.
 
 mod support;
 
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use driver::{Admin, Dialect, Endpoint, Login, Secret};
 use nix::sys::statfs::{TMPFS_MAGIC, statfs};
-use support::{LIMIT, Place, print_skipped};
+use nix::unistd::geteuid;
+use support::{LIMIT, Place, print_skipped, wait_for};
 
 const PASSWORD: &str = "hunter2";
 const DATABASE: &str = "shop";
@@ -187,14 +189,76 @@ fn a_dba_of_mysql_with_an_option_file() {
 #[test]
 #[ignore = "needs a server"]
 fn a_developer_with_a_database_url() {
-    admin(
-        Dialect::Postgres,
-        &[format!("CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"), format!("CREATE DATABASE {DATABASE} OWNER app")],
-    );
+    make_shop();
     let port = from_environment("DBDUEL_TEST_PORT");
     let mut person = Person::new();
     let url = format!("postgres://app:{PASSWORD}@127.0.0.1:{port}/{DATABASE}?pool=5");
     person.variables.push(("DATABASE_URL", url));
     person.names.push((format!("127.0.0.1:{port}"), "db.example:5432"));
     person.types("PostgreSQL");
+}
+
+/// The account and the database that the page has, of this session alone.
+fn make_shop() {
+    admin(
+        Dialect::Postgres,
+        &[
+            format!("DROP DATABASE IF EXISTS {DATABASE}"),
+            "DROP ROLE IF EXISTS app".to_owned(),
+            format!("CREATE ROLE app LOGIN PASSWORD '{PASSWORD}'"),
+            format!("CREATE DATABASE {DATABASE} OWNER app"),
+        ],
+    );
+}
+
+/// PgBouncer in transaction mode, which ends with it.
+struct Bouncer(Child);
+
+impl Drop for Bouncer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Bouncer {
+    /// One that listens in this folder; None where it is not installed.
+    fn start(folder: &Path, server_port: &str) -> Option<Bouncer> {
+        // It does not run as root, and becomes nobody.
+        std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let (path, file) = (folder.display(), folder.join("pgbouncer.ini"));
+        let text = format!(
+            "[databases]\n{DATABASE} = host=127.0.0.1 port={server_port}\n[pgbouncer]\nlisten_addr =\nlisten_port = 6432\n\
+             unix_socket_dir = {path}\nauth_type = scram-sha-256\nauth_file = {path}/users\npool_mode = transaction\n\
+             default_pool_size = 4\nlogfile = {path}/log\n"
+        );
+        std::fs::write(&file, text).unwrap();
+        std::fs::write(folder.join("users"), format!("\"app\" \"{PASSWORD}\"\n")).unwrap();
+        let mut command = Command::new("pgbouncer");
+        if geteuid().is_root() {
+            command.args(["-u", "nobody"]);
+        }
+        let child = command.arg("-q").arg(&file).stdin(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+        let bouncer = Bouncer(child);
+        wait_for("PgBouncer listens", LIMIT, || folder.join(".s.PGSQL.6432").exists());
+        Some(bouncer)
+    }
+}
+
+#[test]
+#[ignore = "needs a server"]
+fn a_developer_whose_database_url_is_that_of_a_pooler() {
+    make_shop();
+    let port = from_environment("DBDUEL_TEST_PORT");
+    let folder = tempfile::tempdir().unwrap();
+    let Some(_bouncer) = Bouncer::start(folder.path(), &port) else {
+        return print_skipped("PgBouncer is not installed here");
+    };
+    let mut person = Person::new();
+    let at = |host: &str, more: &str| format!("postgres://app:{PASSWORD}@{host}/{DATABASE}{more}");
+    let pooled = at("", &format!("?host={}&port=6432", folder.path().display()));
+    person.variables.push(("DATABASE_URL", pooled));
+    person.variables.push(("DIRECT_URL", at(&format!("127.0.0.1:{port}"), "")));
+    person.names.push((folder.path().display().to_string(), "/run/pgbouncer"));
+    person.types("PgBouncer");
 }

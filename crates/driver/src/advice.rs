@@ -23,6 +23,11 @@ static ADVICE: &[Advice] = &[
         "ask for fewer clients, or SET GLOBAL max_connections",
     ),
     on(
+        &["9001"],
+        "ProxySQL had no session of a server free for this client within mysql-connect_timeout_server_max",
+        "raise max_connections in its mysql_servers, or ask for fewer clients",
+    ),
+    on(
         &["53300"],
         "the server, the database or the role has as many connections as it may have",
         "ask for fewer clients, or raise max_connections (a restart), ALTER DATABASE or ALTER ROLE … CONNECTION LIMIT",
@@ -164,6 +169,19 @@ fn advice(code: &str) -> Option<&'static Advice> {
 pub fn advice_in(text: &str) -> Option<&'static Advice> {
     let code = text.split_once("server error ")?.1.split([':', ' ']).next()?;
     advice(code)
+}
+
+/// A message with what the error of a server in it means as a rule, and what to do where nothing closer to it has a next
+/// step.
+pub fn with_advice(mut message: String) -> String {
+    if let Some(advice) = advice_in(&message) {
+        let has_next = message.contains("next: ");
+        message += &format!("\n  that is: {}", advice.cause);
+        if !has_next {
+            message += &format!("\n  next: {}", advice.next);
+        }
+    }
+    message
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ mod tls;
 mod transport;
 
 pub use admin::{Admin, ROWS_PER_INSERT, RowSink};
-pub use advice::{Advice, advice_in};
+pub use advice::{Advice, advice_in, with_advice};
 pub use any::AnyConnection;
 pub use as_text::AsText;
 pub use catalog::Indexes;

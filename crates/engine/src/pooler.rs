@@ -7,6 +7,7 @@
 mod model;
 mod mysql;
 mod postgres;
+mod sessions;
 
 use std::time::Duration;
 

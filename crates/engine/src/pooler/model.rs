@@ -53,10 +53,10 @@ impl Pooler {
         }
     }
 
-    /// What a load needs of the server behind it. How many sessions that has is the pooler's to decide, and those that
-    /// clients leave idle are not its sessions.
+    /// What a load needs of the server behind it. How many sessions that has is the pooler's to decide, as is what is
+    /// prepared in them, and those that clients leave idle are not its sessions.
     pub fn leaves(&self, need: Need) -> Need {
-        if self.is_shared() { Need { clients: 0, own_sessions: 0, idle: None, ..need } } else { need }
+        if self.is_shared() { Need { clients: 0, own_sessions: 0, prepared: None, idle: None, ..need } } else { need }
     }
 
     /// What a user should know of it beside figures that were measured through it.

@@ -1,22 +1,29 @@
 //! Proxies of MySQL and MariaDB.
 
-use driver::{Admin, Error};
+use driver::Error;
 
-use super::model::{Connect, Pooler};
+use super::model::{Connect, Mode, Pooler};
+use super::sessions::{session_behind, shares};
 use crate::limits::unless_refused;
 
-pub fn recognise(connect: Connect) -> Result<Option<Pooler>, Error> {
-    let mut admin = connect(None)?;
-    let own = admin.session_number();
-    let version = admin.server_version().to_owned();
-    let behind = number(&mut admin, "SELECT CONNECTION_ID()")?;
-    let comment = unless_refused(admin.value("SELECT @@version_comment"))?.flatten().unwrap_or_default();
-    let is_another = behind.is_some() && own.is_some() && behind != own;
-    Ok(name(&version, &comment, is_another).map(|name| Pooler { name, mode: None, prepares: true }))
-}
+/// Proxies answer `SELECT CONNECTION_ID()` by themselves, and pass this on.
+const QUESTION: &str = "SELECT CONNECTION_ID() + 0";
+/// The first question of MySQL's own client. ProxySQL answers it by itself when it is put in these letters.
+const COMMENT: &str = "select @@version_comment limit 1";
 
-fn number(admin: &mut Admin, sql: &str) -> Result<Option<u64>, Error> {
-    Ok(unless_refused(admin.value(sql))?.flatten().and_then(|number| number.parse().ok()))
+pub fn recognise(connect: Connect) -> Result<Option<Pooler>, Error> {
+    let mut first = connect(None)?;
+    let (own, version) = (first.session_number(), first.server_version().to_owned());
+    let behind = unless_refused(session_behind(&mut first, QUESTION))?.flatten();
+    let comment = unless_refused(first.value(COMMENT))?.flatten().unwrap_or_default();
+    let is_another = behind.is_some() && own.is_some() && behind != own;
+    let Some(name) = name(&version, &comment, is_another) else { return Ok(None) };
+    let mode = match behind {
+        None => None,
+        Some(_) if shares(&mut first, &mut connect(None)?, QUESTION)? => Some(Mode::Transaction),
+        Some(_) => Some(Mode::Session),
+    };
+    Ok(Some(Pooler { name, mode, prepares: true }))
 }
 
 /// Words by which proxies give themselves away in their version.
@@ -41,7 +48,8 @@ mod tests {
         };
         check("8.0.36", "MySQL Community Server - GPL", false, None);
         check("10.11.6-MariaDB-0+deb12u1", "Debian 12", false, None);
-        check("8.0.11 (ProxySQL)", "(ProxySQL)", false, Some("ProxySQL"));
+        // Its version is whatever it is set to.
+        check("10.11.6", "(ProxySQL)", true, Some("ProxySQL"));
         check("10.6.12 22.08.4-maxscale", "MariaDB Server", true, Some("MaxScale"));
         check("8.0.36", "MySQL Community Server - GPL", true, Some("a proxy"));
     }

@@ -3,19 +3,19 @@
 use driver::{Admin, Error};
 
 use super::model::{Connect, Mode, Pooler};
+use super::sessions::{ROUNDS, session_behind, shares};
 
-/// Rounds of questions by which sessions of the server are told apart: one that other clients use at this moment is
-/// given to nobody else.
-const ROUNDS: usize = 4;
+/// The process that serves a client at this moment.
+const QUESTION: &str = "SELECT pg_backend_pid()";
 
 pub fn recognise(connect: Connect) -> Result<Option<Pooler>, Error> {
     let mut first = connect(None)?;
     let own = first.session_number();
-    if own.is_none() || own == session_behind(&mut first)? {
+    if own.is_none() || own == session_behind(&mut first, QUESTION)? {
         return Ok(None);
     }
     let mut second = connect(None)?;
-    let mode = match shares(&mut first, &mut second)? {
+    let mode = match shares(&mut first, &mut second, QUESTION)? {
         false => Mode::Session,
         true if takes_transactions(&mut connect(None)?)? => Mode::Transaction,
         true => Mode::Statement,
@@ -23,24 +23,6 @@ pub fn recognise(connect: Connect) -> Result<Option<Pooler>, Error> {
     let prepares = mode == Mode::Session || keeps_statements(&mut first, &mut second)?;
     drop((first, second));
     Ok(Some(Pooler { name: name(connect), mode: Some(mode), prepares }))
-}
-
-/// The process that serves a session at this moment.
-fn session_behind(admin: &mut Admin) -> Result<Option<u64>, Error> {
-    Ok(admin.value("SELECT pg_backend_pid()")?.and_then(|pid| pid.parse().ok()))
-}
-
-/// Whether two sessions that are open at the same time are served by one process, or one of them by two. Asked three at
-/// a time, so that a pooler which gives its sessions out in turn is seen too.
-fn shares(first: &mut Admin, second: &mut Admin) -> Result<bool, Error> {
-    let (mut of_first, mut of_second) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
-        of_first.extend(session_behind(first)?);
-        of_second.extend(session_behind(second)?);
-        of_second.extend(session_behind(second)?);
-    }
-    let is_one = |sessions: &[u64]| sessions.iter().all(|one| *one == sessions[0]);
-    Ok(!is_one(&of_first) || !is_one(&of_second) || of_first.iter().any(|one| of_second.contains(one)))
 }
 
 /// A pooler by statement ends the session of a client that opens a transaction.

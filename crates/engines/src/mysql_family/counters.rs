@@ -95,6 +95,7 @@ const SAMPLED: &[&str] = &[
     "pending_fsyncs",
     "pending_reads",
     "pending_writes",
+    SESSIONS,
     THREADS_RUNNING,
 ];
 
