@@ -32,7 +32,8 @@ struct Session {
     thread: Option<JoinHandle<()>>,
 }
 
-type Job = Box<dyn FnOnce(&mut Admin) + Send>;
+/// Whether it lost the session.
+type Job = Box<dyn FnOnce(&mut Admin) -> bool + Send>;
 
 impl Monitor {
     /// Logs in and waits until that has succeeded.
@@ -41,10 +42,11 @@ impl Monitor {
         let (jobs, given) = mpsc::channel();
         let (opened, opening) = mpsc::channel();
         let (endpoint, login) = (endpoint.clone(), login.clone());
-        let serve = move || match Admin::connect(engine.dialect(), &endpoint, &login, ANSWER_LIMIT) {
+        let connect = move || Admin::connect(engine.dialect(), &endpoint, &login, ANSWER_LIMIT);
+        let serve = move || match connect() {
             Ok(admin) => {
                 let _ = opened.send(Ok(()));
-                answer(admin, &given);
+                answer(admin, &given, &connect);
             }
             Err(error) => drop(opened.send(Err(error))),
         };
@@ -102,8 +104,13 @@ impl Monitor {
     ) -> Result<mpsc::Receiver<Result<T>>> {
         let observe = self.observe;
         let (reply, answer) = mpsc::channel();
-        // The reply is dropped when the caller has gone on without it.
-        let job: Job = Box::new(move |admin| drop(reply.send(question(observe, admin))));
+        let job: Job = Box::new(move |admin| {
+            let answer = question(observe, admin);
+            let is_lost = answer.as_ref().is_err_and(is_loss);
+            // It is dropped when the caller has gone on without it.
+            let _ = reply.send(answer);
+            is_lost
+        });
         self.session.jobs.as_ref().and_then(|jobs| jobs.send(job).ok()).ok_or_else(lost)?;
         Ok(answer)
     }
@@ -168,9 +175,19 @@ fn lost() -> anyhow::Error {
     anyhow!("the monitoring session is lost")
 }
 
-fn answer(mut admin: Admin, jobs: &mpsc::Receiver<Job>) {
+fn is_loss(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| matches!(cause.downcast_ref(), Some(driver::Error::Lost { .. })))
+}
+
+/// A pooler may leave a question without an answer while clients use all its sessions; the next question has a session of
+/// its own again.
+fn answer(mut admin: Admin, jobs: &mpsc::Receiver<Job>, connect: &dyn Fn() -> Result<Admin, driver::Error>) {
+    let mut is_lost = false;
     for job in jobs {
-        job(&mut admin);
+        if is_lost && let Ok(again) = connect() {
+            admin = again;
+        }
+        is_lost = job(&mut admin);
     }
 }
 

@@ -4,6 +4,7 @@ use driver::{Admin, Error};
 
 use super::model::{Connect, Mode, Pooler};
 use super::sessions::{ROUNDS, session_behind, shares};
+use crate::limits::unless_refused;
 
 /// The process that serves a client at this moment.
 const QUESTION: &str = "SELECT pg_backend_pid()";
@@ -12,7 +13,7 @@ pub fn recognise(connect: Connect) -> Result<Option<Pooler>, Error> {
     let mut first = connect(None)?;
     let own = first.session_number();
     if own.is_none() || own == session_behind(&mut first, QUESTION)? {
-        return Ok(None);
+        return pgpool(&mut first);
     }
     let mut second = connect(None)?;
     let mode = match shares(&mut first, &mut second, QUESTION)? {
@@ -23,6 +24,17 @@ pub fn recognise(connect: Connect) -> Result<Option<Pooler>, Error> {
     let prepares = mode == Mode::Session || keeps_statements(&mut first, &mut second)?;
     drop((first, second));
     Ok(Some(Pooler { name: name(connect), mode: Some(mode), prepares }))
+}
+
+/// pgpool-II gives a client the number of its session of the server, which it keeps until the client leaves, and answers
+/// this by itself.
+fn pgpool(admin: &mut Admin) -> Result<Option<Pooler>, Error> {
+    let version = unless_refused(admin.value("SHOW pool_version"))?.flatten();
+    let named = |version: String| {
+        let number = version.split_whitespace().next().unwrap_or_default();
+        Pooler { name: format!("pgpool-II {number}"), mode: Some(Mode::Session), prepares: true }
+    };
+    Ok(version.map(named))
 }
 
 /// A pooler by statement ends the session of a client that opens a transaction.
