@@ -91,7 +91,7 @@ pub fn load_through(workload: &Arc<dyn Workload>, target: &Target) -> Result<Tal
 
 /// A short run of one server by two ways, `direct` and `pooled`: every trial succeeds, and the report names what stands
 /// between. Gives the finding, and how many sessions of the server it has.
-pub fn run_beside(dbduel: &Path, targets: [&str; 2], options: Options) -> Result<(String, String)> {
+pub fn run_beside(dbduel: &Path, targets: [&str; 2], clients: u32, options: Options) -> Result<(String, String)> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("pooled.toml");
     let more: String = options.iter().map(|(name, value)| format!(", {name} = \"{value}\"")).collect();
@@ -99,7 +99,7 @@ pub fn run_beside(dbduel: &Path, targets: [&str; 2], options: Options) -> Result
         format!("[[contender]]\nname = \"{name}\"\ntarget = \"{target}\"\noverwrite = true\n")
     };
     let text = format!(
-        "workload = {{ name = \"oltp_read_write\", rows = {ROWS}{more} }}\nsweep.clients = [{CLIENTS}]\n\
+        "workload = {{ name = \"oltp_read_write\", rows = {ROWS}{more} }}\nsweep.clients = [{clients}]\n\
          method = {{ preset = \"quick\", duration = \"1s\", warmup = \"0s\", blocks = 1 }}\n{}{}",
         contender(("direct", targets[0])),
         contender(("pooled", targets[1]))
@@ -121,6 +121,6 @@ pub fn run_beside(dbduel: &Path, targets: [&str; 2], options: Options) -> Result
     let behind = &finding["facts"]["behind_pooler"][0];
     let sessions = behind["sessions"].as_f64().context("the sessions behind it are seen")?;
     ensure!((1.0..=f64::from(POOL)).contains(&sessions), "{sessions} sessions of a pool of {POOL}");
-    let figures = format!("the report has {sessions:.0} sessions of the server for {CLIENTS} clients");
+    let figures = format!("the report has {sessions:.0} sessions of the server for {clients} clients");
     Ok((finding.to_string(), figures))
 }

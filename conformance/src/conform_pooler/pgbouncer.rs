@@ -109,7 +109,7 @@ impl Check<'_> {
         let bouncer = self.bouncer(setting)?;
         let Target { endpoint, login, .. } = self.server.target()?;
         let direct = bouncer::connection_string(&endpoint, &login)?;
-        let (finding, figures) = run_beside(self.dbduel, [&direct, &bouncer.connection_string()?], AS_TEXT)?;
+        let (finding, figures) = run_beside(self.dbduel, [&direct, &bouncer.connection_string()?], CLIENTS, AS_TEXT)?;
         expect_name(&finding, setting)?;
         Ok(figures)
     }
