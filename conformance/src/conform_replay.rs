@@ -3,8 +3,10 @@
 //! A real server logs a real load: PostgreSQL that of pgbench and of sessions that hand a lock to each other, MariaDB that
 //! of dbduel's own `bench`. Each log is replayed on a copy of the data as they were when it began, at each pace and again
 //! and again. No replay may hang, every statement is answered, and the tables must be those of production, or those of
-//! another replay where the load leaves more than one end open.
+//! another replay where the load leaves more than one end open. Settings that change answers are planted in one of two
+//! servers: the statements concerned are named, and no others.
 
+mod answers;
 mod mariadb;
 mod postgres;
 mod series;
@@ -40,6 +42,7 @@ pub fn run(options: &ConformReplay, root: &Path) -> Result<()> {
     let mut wrong = if is_asked("postgres") { postgres::run(extent, &dbduel)? } else { 0 };
     if is_asked("mariadb") {
         wrong += mariadb::run(extent, &dbduel)?;
+        wrong += answers::run(extent, &dbduel)?;
     }
     ensure!(wrong == 0, "{wrong} of the replays hung, lost statements or left other tables");
     Ok(())

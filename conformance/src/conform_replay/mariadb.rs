@@ -30,20 +30,24 @@ const LOADS: [Load; 3] = [
 ];
 
 const CLIENTS: &str = "8";
-const PRODUCTION: &str = "production";
+pub const PRODUCTION: &str = "production";
 const ORIGIN: &str = "origin";
 const REPLAYED: &str = "replayed";
 
+/// None where it is not on this machine, which is told.
+pub fn server(dbduel: &Path) -> Result<Option<Held>> {
+    match Held::start(dbduel, "mariadb@system", &["innodb_flush_log_at_trx_commit=2", "max_connections=60"]) {
+        Ok(server) => Ok(Some(server)),
+        Err(Missing::Absent(why)) => {
+            println!("mariadb@system: NOT COMPARED: {why}");
+            Ok(None)
+        }
+        Err(Missing::Broken(error)) => Err(error),
+    }
+}
+
 pub fn run(extent: Extent, dbduel: &Path) -> Result<usize> {
-    let server =
-        match Held::start(dbduel, "mariadb@system", &["innodb_flush_log_at_trx_commit=2", "max_connections=60"]) {
-            Ok(server) => server,
-            Err(Missing::Absent(why)) => {
-                println!("mariadb@system: NOT COMPARED: {why}");
-                return Ok(0);
-            }
-            Err(Missing::Broken(error)) => return Err(error),
-        };
+    let Some(server) = server(dbduel)? else { return Ok(0) };
     let mut wrong = 0;
     for load in &LOADS {
         wrong += replayed(extent, dbduel, &server, load).with_context(|| load.name)?;
@@ -61,7 +65,7 @@ fn replayed(extent: Extent, dbduel: &Path, server: &Held, load: &Load) -> Result
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777))?;
     let tables = prepare(dbduel, server, load)?;
     copy(server, PRODUCTION, ORIGIN, &tables)?;
-    let logs = produce(extent, dbduel, server, load, folder.path())?;
+    let logs = produce(extent, dbduel, server, load.name, load.script, folder.path())?;
     let production = sums(server, PRODUCTION, &tables)?;
     let target = target(server, REPLAYED)?;
     let mut wrong = 0;
@@ -114,7 +118,14 @@ fn prepare(dbduel: &Path, server: &Held, load: &Load) -> Result<Vec<String>> {
 }
 
 /// Runs the load with both logs on, and returns them.
-fn produce(extent: Extent, dbduel: &Path, server: &Held, load: &Load, folder: &Path) -> Result<[PathBuf; 2]> {
+pub fn produce(
+    extent: Extent,
+    dbduel: &Path,
+    server: &Held,
+    name: &str,
+    script: Option<&str>,
+    folder: &Path,
+) -> Result<[PathBuf; 2]> {
     let logs = ["slow.log", "general.log"].map(|name| folder.join(name));
     let mut admin = server.admin(server.text("database")?)?;
     let mut set = |what: &str| admin.run(&format!("SET GLOBAL {what}")).map(drop);
@@ -122,16 +133,16 @@ fn produce(extent: Extent, dbduel: &Path, server: &Held, load: &Load, folder: &P
     set(&format!("general_log_file = '{}'", logs[1].display()))?;
     ["long_query_time = 0", "slow_query_log = 1", "general_log = 1"].iter().try_for_each(|one| set(one))?;
     let (target, seconds) = (target(server, PRODUCTION)?, extent.seconds.to_string());
-    let script = folder.join("load.sql");
+    let file = folder.join("load.sql");
     let mut words = vec!["bench", "--target", &target, "--clients", CLIENTS, "--duration", &seconds, "--no-wait"];
     let path;
-    match load.script {
+    match script {
         Some(text) => {
-            fs::write(&script, text)?;
-            path = script.display().to_string();
+            fs::write(&file, text)?;
+            path = file.display().to_string();
             words.extend([path.as_str(), "--rate", "300"]);
         }
-        None => words.extend([load.name, "--rows", "2000", "--tables", "2"]),
+        None => words.extend([name, "--rows", "2000", "--tables", "2"]),
     }
     let done = dbduel_does(dbduel, &words);
     ["slow_query_log = 0", "general_log = 0"].iter().try_for_each(|one| set(one))?;

@@ -45,6 +45,7 @@ named! {
         ClonedData = "cloned data",
         UnequalWork = "unequal work",
         ResultsDiffer = "results differ",
+        LowFidelity = "low fidelity",
         Refused = "refused",
         OrderMatters = "order matters",
         WorkLeft = "deferred work left",

@@ -71,6 +71,7 @@ pub fn findings(
         flagged(Resumed, RESUMED),
         when(SharedCores, circumstances.shared_cores),
         when(NotManaged, plan.contenders.iter().any(|one| one.target.is_some())),
+        when(LowFidelity, run.fidelity.iter().any(|one| one.is_low())),
         behind_pooler(plan, run, trials),
         work_differs(plan, run),
         when(

@@ -5,6 +5,7 @@
 //! it judges at the error rate divided by their number. Points can fail it; what is not decided at a point alone
 //! leaves it as the whole sweep has it.
 
+use record::format::answers::{AnswersRecord, Way};
 use record::format::{PlanRecord, Point, RunRecord, TrialRecord, measured};
 use record::rule::at_gate_level;
 pub use record::rule::gate_level as level;
@@ -19,6 +20,9 @@ use super::named::named;
 use super::scope::{Conditions, Scope};
 use super::values::less_is_better;
 use super::{deferred, operations};
+
+/// The option of a replay by which answers that differ fail nothing.
+const GATE_ANSWERS: &str = "gate_answers";
 
 named! {
     pub enum Answer {
@@ -63,6 +67,16 @@ pub struct Weaker {
     pub candidate_class: String,
 }
 
+/// A candidate that answers statements of a replayed log otherwise than the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OtherAnswers {
+    pub workload: String,
+    pub baseline: String,
+    pub candidate: String,
+    pub differ: u64,
+    pub compared: u64,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Gate {
     pub answer: Answer,
@@ -70,6 +84,8 @@ pub struct Gate {
     pub level: f64,
     pub conditions: Vec<Condition>,
     pub weaker: Vec<Weaker>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_answers: Vec<OtherAnswers>,
 }
 
 /// From stored records, like any verdict.
@@ -82,7 +98,24 @@ pub fn gate(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Gate 
     let conditions: Vec<Condition> = pairs
         .flat_map(|(workload, candidate)| Gated { records, circumstances, workload, candidate }.conditions(plan))
         .collect();
-    Gate { answer: answer(&conditions), level: level(plan), conditions, weaker: weaker(plan, circumstances) }
+    let other_answers = other_answers(plan, run);
+    let answer = if other_answers.is_empty() { answer(&conditions) } else { Answer::Failed };
+    Gate { answer, level: level(plan), conditions, weaker: weaker(plan, circumstances), other_answers }
+}
+
+/// Values behind ORDER BY and LIMIT alone may be those of rows that are equal in that order, and fail nothing.
+fn other_answers(plan: &PlanRecord, run: &RunRecord) -> Vec<OtherAnswers> {
+    let is_asked = |label: &str| {
+        let asked = plan.workloads.iter().find(|one| one.label == label).and_then(|one| one.options.get(GATE_ANSWERS));
+        asked.and_then(|asked| asked.as_bool()) != Some(false)
+    };
+    let of = |one: &AnswersRecord| {
+        let ways = one.differing.iter().flat_map(|digest| &digest.ways);
+        let differ = ways.filter(|(way, _)| **way != Way::ValuesAtLimit).map(|(_, times)| times).sum();
+        let AnswersRecord { workload, baseline, candidate, compared, .. } = one.clone();
+        (differ > 0 && is_asked(&workload)).then_some(OtherAnswers { workload, baseline, candidate, differ, compared })
+    };
+    run.answers.iter().filter_map(of).collect()
 }
 
 /// Whether more blocks may still change the answer about a candidate: always, until it has one. A plan without limits

@@ -24,7 +24,7 @@ use record::format::operations::{
     STATEMENT_LATENCY, WRONG, flagged, group_metric, group_of, is_mean_rate, operation_metric, operation_of,
     program_count_metric, program_metric, program_of, rated, statement_metric, statement_of,
 };
-use record::format::{PlanRecord, Point, Status, TrialRecord};
+use record::format::{DigestRecord, PlanRecord, Point, Status, TrialRecord};
 use record::rule::OPERATIONS_WITH_JOINT_ERROR_MAX;
 
 /// All operations that a contender did, also those that others did not.
@@ -74,8 +74,14 @@ pub struct Part {
     pub comparison: Comparison,
     /// Of the time of all rows, of baseline and candidate.
     pub shares: [Option<f64>; 2],
-    /// `estimated`, `short`.
+    /// `estimated`, `short`, `too few calls`.
     pub marks: Vec<&'static str>,
+    /// Of a statement of a log: the statement itself, literals taken out; its name is the id of the digest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Of a statement: how much more time its calls in a trial of the baseline take the candidate, on average.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_s: Option<f64>,
     /// Of a kind: what one execution costs the server, at an error rate of its own.
     #[serde(skip)]
     pub cost: Option<Comparison>,
@@ -93,7 +99,14 @@ pub enum Explained {
     Waiting,
 }
 
+/// The mark of a statement that has no verdict of its own, decided from the log alone.
+pub const FEW_CALLS: &str = "too few calls";
+
 impl Part {
+    pub fn has_few_calls(&self) -> bool {
+        self.marks.contains(&FEW_CALLS)
+    }
+
     /// Of a kind that is shown to differ.
     pub fn explained(&self) -> Option<Explained> {
         let cost = self.cost.as_ref()?;
@@ -281,18 +294,32 @@ fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
     if every.iter().all(BTreeSet::is_empty) {
         return None;
     }
-    let (active, of_one) = (scope.active(points), Scope { share: joint(names.len()), ..*scope });
+    let digests = digests_of(scope);
+    let is_judged = |name: &str| digests.is_empty() || digests.get(name).is_some_and(|digest| digest.is_judged);
+    let (active, judged) = (scope.active(points), names.iter().filter(|(name, _)| is_judged(name)).count());
+    let of_one = Scope { share: joint(judged), ..*scope };
     let compared = |metric: &str| of_one.overall(metric, points, &of_one.of_points(metric, points));
-    let statement = |name: &str| Part {
-        name: name.to_owned(),
-        comparison: compared(&statement_metric(name, STATEMENT_LATENCY)),
-        shares: sides.map(|side| scope.records.mean(scope.workload, &active, side, &statement_metric(name, "share"))),
-        marks: Vec::new(),
-        cost: None,
-        moved: Vec::new(),
+    let mean = |side: &str, metric: &str| scope.records.mean(scope.workload, &active, side, metric);
+    let statement = |name: &str| {
+        let comparison = compared(&statement_metric(name, STATEMENT_LATENCY));
+        let more_ms = comparison.candidate_value.zip(comparison.baseline_value).map(|(other, one)| other - one);
+        let calls = mean(sides[0], &statement_metric(name, "count"));
+        Part {
+            name: name.to_owned(),
+            comparison,
+            shares: sides.map(|side| mean(side, &statement_metric(name, "share"))),
+            marks: Vec::new(),
+            cost: None,
+            moved: Vec::new(),
+            text: digests.get(name).map(|digest| digest.text.clone()),
+            extra_s: more_ms.zip(calls).map(|(ms, calls)| ms * calls / 1e3),
+        }
     };
-    let mut operations: Vec<Part> = names.iter().map(|(name, _)| statement(name)).collect();
+    let all = names.iter().map(|(name, _)| statement(name));
+    let (mut operations, few): (Vec<Part>, Vec<Part>) = all.partition(|part| is_judged(&part.name));
     let screened = screen_if_many(scope, &mut operations);
+    let in_total = operations.len();
+    operations.extend(few.into_iter().map(without_verdict));
     let results_differ = names.iter().filter_map(|(name, _)| {
         let rows = [0, 1].map(|side| mean_rows(of_side(side), name));
         differ(rows).then(|| ResultsDiffer { name: (*name).to_owned(), rows })
@@ -309,12 +336,24 @@ fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
     Some(Parts {
         kind: PartKind::Statement,
         programs: Vec::new(),
-        in_total: operations.len(),
+        in_total,
         left_out: [0, 1].into_iter().flat_map(missing).collect(),
         results_differ: results_differ.collect(),
         operations,
         screened,
     })
+}
+
+/// Digests of the log that a workload replays; none where it replays none.
+fn digests_of<'a>(scope: &Scope<'a>) -> Cow<'a, BTreeMap<String, DigestRecord>> {
+    let found = scope.plan.workloads.iter().find(|workload| workload.label == scope.workload);
+    found.map_or_else(|| Cow::Owned(BTreeMap::new()), |workload| Cow::Borrowed(&workload.digests))
+}
+
+/// The ratio alone.
+fn without_verdict(part: Part) -> Part {
+    let comparison = Comparison { verdict: Verdict::Inconclusive, low: None, high: None, ..part.comparison };
+    Part { comparison, marks: vec![FEW_CALLS], ..part }
 }
 
 /// Over the trials of one contender that are ok.
@@ -405,6 +444,8 @@ impl Pair<'_> {
             marks: marks.iter().filter(marked).map(|(_, mark)| *mark).collect(),
             cost: None,
             moved: Vec::new(),
+            text: None,
+            extra_s: None,
         }
     }
 

@@ -4,6 +4,7 @@
 //! progress and records are the same for all and stand here. What must stay true: a record is on the disk before
 //! the next trial starts, and what is left follows from the stored trials alone.
 
+pub mod answers;
 pub mod cause_test;
 pub mod headroom;
 pub mod loads;

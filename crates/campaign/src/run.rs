@@ -14,6 +14,7 @@ use crate::active_run::ActiveRun;
 use crate::budget::{Budget, Clock, spent_earlier};
 use crate::executor::Executor;
 use crate::probes::Bench;
+use crate::probes::answers::AnswerPasses;
 use crate::probes::cause_test::CauseTests;
 use crate::probes::headroom::Headroom;
 use crate::probes::loads::Loads;
@@ -89,6 +90,9 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     let entries = active_run.plan.record.entries_in_a_block();
     let (setup, clock) = (&setup, &clock);
     let mut bench = Bench::new(active_run, setup, &mut run, clock, interrupted, &progress)?;
+    let passes = AnswerPasses::of(&bench);
+    bench.run(&passes)?;
+    passes.compare(&mut bench)?;
     bench.run(&Pilots { experiment })?;
     pilot::set_warmups(experiment, &mut bench)?;
     bench.run(&Loads { cache: &cache })?;
@@ -159,6 +163,8 @@ pub fn run_record(active_run: &ActiveRun, cache: &Cache) -> Result<RunRecord> {
         client: active_run.placement.record(),
         contenders: std::collections::BTreeMap::new(),
         checks: Vec::new(),
+        answers: Vec::new(),
+        fidelity: Vec::new(),
         decisions: Vec::new(),
         twins: Vec::new(),
         spent_s: 0.0,

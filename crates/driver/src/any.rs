@@ -177,6 +177,14 @@ impl Connection for AnyConnection {
         }
     }
 
+    async fn fetch_unnamed(&mut self, sql: &[u8], parameters: &[Value<'_>], rows: &mut Rows) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.fetch_unnamed(sql, parameters, rows).await,
+            AnyConnection::Postgres(connection) => connection.fetch_unnamed(sql, parameters, rows).await,
+            AnyConnection::Sqlite(connection) => connection.fetch_unnamed(sql, parameters, rows).await,
+        }
+    }
+
     fn forget_statements(&mut self) {
         if let AnyConnection::Postgres(connection) = self {
             connection.forget_statements();
@@ -188,6 +196,14 @@ impl Connection for AnyConnection {
             AnyConnection::MySql(connection) => connection.query_into(sql, rows).await,
             AnyConnection::Postgres(connection) => connection.query_into(sql, rows).await,
             AnyConnection::Sqlite(connection) => connection.query_into(sql, rows).await,
+        }
+    }
+
+    async fn query_bytes_into(&mut self, sql: &[u8], rows: &mut Rows) -> Result<Answer, Error> {
+        match self {
+            AnyConnection::MySql(connection) => connection.query_bytes_into(sql, rows).await,
+            AnyConnection::Postgres(connection) => connection.query_bytes_into(sql, rows).await,
+            AnyConnection::Sqlite(connection) => connection.query_bytes_into(sql, rows).await,
         }
     }
 

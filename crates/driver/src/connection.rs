@@ -91,6 +91,11 @@ pub trait Connection {
         let _ = (sql, rows);
         std::future::ready(Err(Error::Protocol("this kind of connection gives no rows of a text".to_owned())))
     }
+    /// The same of a text as a client once sent it.
+    fn query_bytes_into(&mut self, sql: &[u8], rows: &mut Rows) -> impl Future<Output = Result<Answer, Error>> {
+        let _ = (sql, rows);
+        std::future::ready(Err(Error::Protocol("this kind of connection takes no texts as bytes".to_owned())))
+    }
     /// Keeps an execution back, to be sent with others by [`Connection::send_queued`]. Only PostgreSQL's protocol has
     /// such pipelines.
     fn queue(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<(), Error> {
@@ -112,6 +117,16 @@ pub trait Connection {
     /// Parses, binds and executes a statement without a name, and keeps nothing of it.
     fn execute_unnamed(&mut self, sql: &[u8], parameters: &[Value<'_>]) -> impl Future<Output = Result<Answer, Error>> {
         let _ = (sql, parameters);
+        std::future::ready(Err(Error::Protocol("this protocol has no statements without a name".to_owned())))
+    }
+    /// The same, and fills `rows` with what comes back.
+    fn fetch_unnamed(
+        &mut self,
+        sql: &[u8],
+        parameters: &[Value<'_>],
+        rows: &mut Rows,
+    ) -> impl Future<Output = Result<Answer, Error>> {
+        let _ = (sql, parameters, rows);
         std::future::ready(Err(Error::Protocol("this protocol has no statements without a name".to_owned())))
     }
     /// Forgets all prepared statements: those of a session that ends are none of the next one's.

@@ -50,7 +50,7 @@ pub use isolation::Isolation;
 pub use login::{Certificates, ChannelBinding, Endpoint, Login, Secret, Tls};
 pub use null::{Delay, Honest, NullServer};
 pub use reactor::{Reactor, Ready};
-pub use rows::{Cell, Part, Rows};
+pub use rows::{Cell, Form, Part, Rows};
 pub use stream::{stream_loopback, stream_socket};
 pub use target::Target;
 pub use transport::{Traffic, complete, thread_traffic};

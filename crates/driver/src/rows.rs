@@ -46,6 +46,21 @@ pub enum Cell<'a> {
     Text(&'a [u8]),
 }
 
+/// What a column holds, as far as one value may be written in several ways.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// Texts, bytes, whole numbers: what differs in a byte is another value.
+    #[default]
+    Plain,
+    /// An exact number, which may have zeros behind its last place.
+    Decimal,
+    /// An inexact number.
+    Float,
+    /// A time, which may have zeros behind its fraction.
+    Time,
+    Json,
+}
+
 /// The rows of one answer; of all its results, where a procedure gave several.
 #[derive(Debug, Default)]
 pub struct Rows {
@@ -59,12 +74,13 @@ pub struct Rows {
     layout: Option<Layout>,
 }
 
-/// Where results begin, and what their columns are called.
+/// Where results begin, what their columns are called, and what they hold.
 #[derive(Debug, Default)]
 struct Layout {
     /// The first row and the first name of each result.
     results: Vec<(usize, usize)>,
     names: Vec<String>,
+    forms: Vec<Form>,
     /// Names in use; those behind it keep their memory.
     used: usize,
 }
@@ -93,10 +109,22 @@ impl Rows {
 
     /// The rows of a result, and the names of its columns.
     pub fn result(&self, at: usize) -> Option<(std::ops::Range<usize>, &[String])> {
+        let (rows, columns) = self.bounds(at)?;
+        Some((rows, &self.layout.as_ref()?.names[columns]))
+    }
+
+    /// What the columns of a result hold.
+    pub fn forms(&self, at: usize) -> Option<&[Form]> {
+        let (_, columns) = self.bounds(at)?;
+        Some(&self.layout.as_ref()?.forms[columns])
+    }
+
+    /// The rows of a result, and its columns among those of all results.
+    fn bounds(&self, at: usize) -> Option<(std::ops::Range<usize>, std::ops::Range<usize>)> {
         let layout = self.layout.as_ref()?;
-        let (row, name) = *layout.results.get(at)?;
-        let (next_row, next_name) = layout.results.get(at + 1).copied().unwrap_or((self.len(), layout.used));
-        Some((row..next_row, &layout.names[name..next_name]))
+        let (row, column) = *layout.results.get(at)?;
+        let (next_row, next_column) = layout.results.get(at + 1).copied().unwrap_or((self.len(), layout.used));
+        Some((row..next_row, column..next_column))
     }
 
     /// Another result begins.
@@ -107,11 +135,13 @@ impl Rows {
         }
     }
 
-    pub(crate) fn push_name(&mut self, name: &[u8]) {
+    pub(crate) fn push_column(&mut self, name: &[u8], form: Form) {
         let Some(layout) = &mut self.layout else { return };
         if layout.used == layout.names.len() {
             layout.names.push(String::new());
+            layout.forms.push(Form::Plain);
         }
+        layout.forms[layout.used] = form;
         let place = &mut layout.names[layout.used];
         place.clear();
         place.extend(name.utf8_chunks().map(|chunk| chunk.valid()));

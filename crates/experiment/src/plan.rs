@@ -15,15 +15,15 @@ mod text;
 
 use std::collections::BTreeMap;
 
-use load::{Interarrival, Metric, OptionValue, TransactionKind, WorkloadSpec};
+use load::{Interarrival, LoggedDigest, Metric, OptionValue, Replays, TransactionKind, WorkloadSpec};
 use sha2::{Digest, Sha256};
 
 use crate::{
     Archive, Cluster, Contender, Experiment, MASK, Method, Origin, RATE, WorkCopy, WorkloadChoice, is_secret_key,
 };
 use record::format::{
-    ArchiveRecord, ContenderRecord, ImageRecord, KindRecord, MethodRecord, MetricRecord, PLAN_FORMAT_VERSION,
-    PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
+    ArchiveRecord, ContenderRecord, DigestRecord, ImageRecord, KindRecord, MethodRecord, MetricRecord,
+    PLAN_FORMAT_VERSION, PlanRecord, PlannedTrial, Point, WorkloadRecord, step,
 };
 
 pub use crate::experiment::workload;
@@ -161,8 +161,11 @@ fn contender_record(contender: &Contender, facts: &ResolvedFacts) -> ContenderRe
 fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> WorkloadRecord {
     let swept = |key: &str| experiment.sweep.as_ref().is_some_and(|sweep| sweep.variable == key);
     let fixed = workload.in_force.iter().filter(|(key, _)| !swept(key));
-    let spec = self::workload(workload, &Point::new()).map(|workload| workload.spec());
-    let spec = spec.unwrap_or_else(|_| WorkloadSpec::reading(""));
+    let built = self::workload(workload, &Point::new());
+    let spec = built.as_ref().map_or_else(|_| WorkloadSpec::reading(""), |workload| workload.spec());
+    let digests = built.as_ref().ok().and_then(|workload| workload.replays()).map(Replays::digests);
+    let digest =
+        |one: LoggedDigest| (one.id, DigestRecord { text: one.text, calls: one.calls, is_judged: one.is_judged });
     let primary = MetricRecord::new(spec.primary.name, spec.primary.unit, spec.primary.title);
     WorkloadRecord {
         label: workload.label.clone(),
@@ -183,6 +186,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         primary: (spec.primary != Metric::TPS).then_some(primary),
         kinds: spec.kinds.into_iter().map(kind_record).collect(),
         notes: spec.notes.into_iter().chain(spec.warnings).collect(),
+        digests: digests.into_iter().flatten().map(digest).collect(),
     }
 }
 

@@ -5,6 +5,7 @@
 //! trial nothing here allocates, locks or prints. This crate depends on connections and dialects, and
 //! not on engines, experiments or reports.
 
+mod answer_log;
 mod answers;
 mod backlog;
 mod bells;
@@ -38,6 +39,7 @@ mod wire;
 mod worker;
 mod workload;
 
+pub use answer_log::{AnswerLog, Asked, Came, Compared, OneAnswer, answers_as_bytes, answers_from_bytes};
 pub use answers::{Answers, Expected, Setting};
 pub use backlog::{Backlog, Deferred, Giver};
 pub use bells::{Bell, Bells};
@@ -68,9 +70,9 @@ pub use windows::{Collector, Exchange};
 pub use worker::drive;
 pub use workload::options::{COMPAT, FileUse, ITEMS, NO_COMPAT, TABLE};
 pub use workload::{
-    Background, Commands, CrashWitness, DataPlace, DefersWork, DerivedMetrics, HasPlans, KeepsLedger, Metric,
-    NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, OwnData, OwnDataForm, Owner, Replays,
-    Reported, Reporter, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass, Table, TransactionKind,
-    TriedOutcome, TriedStatement, TriedTransaction, Workload, WorkloadKind, WorkloadSpec, Workloads, queries,
-    wrong_answers,
+    Answering, Background, Commands, CrashWitness, DataPlace, DefersWork, DerivedMetrics, HasPlans, KeepsLedger,
+    LoggedDigest, Metric, NamedStatement, OptionError, OptionSpec, OptionValue, Options, OtherMix, OwnData,
+    OwnDataForm, Owner, Replays, Reported, Reporter, ReusesTables, RunsOnce, ScaledWorkload, Scratch, SinglePass,
+    Table, TransactionKind, TriedOutcome, TriedStatement, TriedTransaction, Workload, WorkloadKind, WorkloadSpec,
+    Workloads, queries, wrong_answers,
 };

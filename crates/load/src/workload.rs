@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Target};
 
+use crate::answer_log::{AnswerLog, Asked};
 use crate::answers::{Answers, Expected, Setting};
 use crate::bells::Bells;
 use crate::client::{ClientFuture, Slot};
@@ -424,6 +425,38 @@ pub trait Replays {
     fn expected_duration(&self) -> Duration;
     /// How long no transaction need end while all goes well.
     fn silence_max(&self) -> Duration;
+    /// Statements that are timed apart.
+    fn digests(&self) -> Vec<LoggedDigest>;
+    /// What must be known about figures of a load, by flag.
+    fn remarks(&self, tally: &Tally) -> Vec<(&'static str, String)>;
+    /// Where answers are to be compared.
+    fn answering(&self) -> Option<&dyn Answering> {
+        None
+    }
+}
+
+/// Statements of a log that are alike but for their literals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedDigest {
+    /// The name of their times.
+    pub id: String,
+    pub text: String,
+    /// In the measured part.
+    pub calls: u64,
+    /// They are called often enough, and take enough of the time of the log, for a verdict of their own.
+    pub is_judged: bool,
+}
+
+/// A replay whose answers can be kept and compared, statement by statement.
+pub trait Answering {
+    /// Statements of the log, in its order of sessions.
+    fn statements(&self) -> usize;
+    /// None for what is sent for what a session had before the log began.
+    fn asked(&self, statement: usize) -> Option<Asked<'_>>;
+    /// About how long it takes, one transaction after the other.
+    fn expected_duration(&self) -> Duration;
+    /// The same workload, one transaction after the other, that keeps every answer.
+    fn noting(&self, log: Arc<AnswerLog>) -> Arc<dyn Workload>;
 }
 
 /// Clients that queue transactions, which other connections run later.

@@ -1,6 +1,7 @@
 //! The file format of a stored run. What is written here is a promise: an older run can always be
 //! reported again. Names of fields are names in the files.
 
+pub mod answers;
 pub mod cause_test;
 pub mod check;
 pub mod crash;
@@ -31,7 +32,8 @@ pub use decision::{DecisionKind, DecisionRecord};
 pub use declared::{KindRecord, MetricRecord};
 pub use diagnostic::{DiagnosticRecord, ProfileRecord, WaitsRecord, WaitsUnit};
 pub use plan::{
-    ArchiveRecord, ContenderRecord, ImageRecord, MethodRecord, PlanRecord, PlannedTrial, RuleName, WorkloadRecord, step,
+    ArchiveRecord, ContenderRecord, DigestRecord, ImageRecord, MethodRecord, PlanRecord, PlannedTrial, RuleName,
+    WorkloadRecord, step,
 };
 pub use probes::{LoadRecord, PilotRecord, RecoveryRecord};
 pub use purpose::{ContrastKind, Purpose};
@@ -64,6 +66,12 @@ pub struct RunRecord {
     /// What was measured of generator and network before the first block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckRecord>,
+    /// How candidates answer the statements of a replayed log beside the baseline, and how well its replay agrees with
+    /// what the log recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<answers::AnswersRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fidelity: Vec<answers::FidelityRecord>,
     /// What was decided while the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<DecisionRecord>,

@@ -311,6 +311,8 @@ pub const FLAGS: &[Described] = &[
     described("throttle", "", "the CPU quota of dbduel's control group ran out"),
     described("clock-step", "", "the system clock was set by more than 50 ms"),
     described("generator-bound", "", "the load generator was the limit"),
+    described("order-bound", "", "replay: sessions waited more than 20 % of their time for the order of transactions"),
+    described("order-broken", "", "replay: transactions began before their turn, behind a standstill"),
     described("uneven", "", "several workers: one has a share of the transactions far from its weight"),
     described("clock", "", "several workers: their measured intervals may lie more than 5 ms apart"),
     described("divided-queue", "", "several workers, open loop: clients are so busy that dividing them adds waiting"),

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use capture::Code;
-use driver::{Answer, AnyConnection, Connection, Error, Statement as Prepared, Value};
-use load::{Attempt, Clock, Fatal, Outcome, Slot, Timing, code_of};
+use capture::{Class, Code};
+use driver::{Answer, AnyConnection, Connection, Error, Rows, Statement as Prepared, Value};
+use load::{AnswerLog, Attempt, Clock, Fatal, Outcome, Slot, Timing, code_of};
 
+use crate::answers;
 use crate::digest::Kind;
 use crate::options::{OnError, Pacing, Settings};
 use crate::run::{Doing, Run};
@@ -58,9 +59,10 @@ pub const COUNTS: &[&str] = &[
     "replay.errors_missing",
     "replay.left_out",
     ORDER_WAIT_US,
-    "replay.order_broken",
+    ORDER_BROKEN,
     "replay.sessions_lost",
 ];
+pub const ORDER_BROKEN: &str = "replay.order_broken";
 pub const ORDER_WAIT_US: &str = "replay.order_wait_us";
 
 pub struct Client {
@@ -75,6 +77,9 @@ pub struct Client {
     pub uses: Vec<Vec<u8>>,
     /// Of its present session, by their numbers in it.
     pub prepared: Vec<Prepared>,
+    /// Where answers are kept, and the rows of the last one.
+    pub answers: Option<Arc<AnswerLog>>,
+    pub rows: Rows,
 }
 
 /// How a statement came out.
@@ -235,7 +240,8 @@ impl Client {
                 }
             }
             self.run.doing(client, Doing::Asks);
-            let Came::Wrong(error) = self.statement(statement, pace, is_measured, &mut attempt, &mut counts).await?
+            let numbered = (transaction.statements.start as usize + number, statement);
+            let Came::Wrong(error) = self.statement(numbered, pace, is_measured, &mut attempt, &mut counts).await?
             else {
                 continue;
             };
@@ -285,14 +291,17 @@ impl Client {
     /// Sends a statement and takes its times.
     async fn statement(
         &mut self,
-        statement: &Statement,
+        (at, statement): (usize, &Statement),
         pace: Pace,
         is_measured: bool,
         attempt: &mut Attempt,
         counts: &mut Counts,
     ) -> Result<Came, Fatal> {
         let start_ns = self.slot.clock.now_ns();
-        let answered = self.send(statement).await;
+        let answered = match self.answers.clone() {
+            None => self.send(statement, None).await,
+            Some(log) => self.send_noting(at, statement, &log).await,
+        };
         let end_ns = self.slot.clock.now_ns();
         self.run.answered(self.slot.client, end_ns);
         if let Err(error @ (Error::Protocol(_) | Error::Client(_))) = &answered {
@@ -340,7 +349,25 @@ impl Client {
         Ok(Came::Wrong(error))
     }
 
-    async fn send(&mut self, statement: &Statement) -> Result<Answer, Error> {
+    /// Sends a statement at the time of the log, as far as the session can be set to it, and keeps its answer.
+    async fn send_noting(&mut self, at: usize, statement: &Statement, log: &AnswerLog) -> Result<Answer, Error> {
+        let schedule = Arc::clone(&self.schedule);
+        let about = &schedule.digests[statement.digest as usize];
+        if schedule.is_mysql && about.class == Class::Clock {
+            let second = (schedule.first_us + statement.due_us as i64).div_euclid(1_000_000);
+            self.connection.query_bytes(format!("SET timestamp = {second}").as_bytes()).await?;
+        }
+        let mut rows = std::mem::take(&mut self.rows);
+        let answered = self.send(statement, Some(&mut rows)).await;
+        if statement.is_counted && !matches!(answered, Err(Error::Protocol(_) | Error::Client(_))) {
+            log.note(at, answers::of(&answered, &rows, about.has_sums));
+        }
+        self.rows = rows;
+        answered
+    }
+
+    /// Sends a statement; with `rows`, what it returns is kept there.
+    async fn send(&mut self, statement: &Statement, rows: Option<&mut Rows>) -> Result<Answer, Error> {
         let schedule = &self.schedule;
         let text = schedule.bytes(statement.text);
         let (first, count) = (statement.values.0 as usize, usize::from(statement.values.1));
@@ -357,11 +384,15 @@ impl Client {
             many = (0..count).map(value).collect();
             &many[..]
         };
-        match statement.how {
-            How::Text => self.connection.query_bytes(text).await,
-            How::Unnamed => self.connection.execute_unnamed(text, values).await,
-            How::Prepared(number) => self.connection.execute(self.prepared[number as usize], values).await,
-            How::Use(number) => self.connection.query_bytes(&self.uses[number as usize]).await,
+        let connection = &mut self.connection;
+        match (statement.how, rows) {
+            (How::Text, None) => connection.query_bytes(text).await,
+            (How::Text, Some(rows)) => connection.query_bytes_into(text, rows).await,
+            (How::Unnamed, None) => connection.execute_unnamed(text, values).await,
+            (How::Unnamed, Some(rows)) => connection.fetch_unnamed(text, values, rows).await,
+            (How::Prepared(number), None) => connection.execute(self.prepared[number as usize], values).await,
+            (How::Prepared(number), Some(rows)) => connection.fetch(self.prepared[number as usize], values, rows).await,
+            (How::Use(number), _) => connection.query_bytes(&self.uses[number as usize]).await,
         }
     }
 

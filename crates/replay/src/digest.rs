@@ -1,7 +1,7 @@
 //! What a statement does, by its digest text: whether it reads, how it ends a transaction, and the locks that it takes
 //! or releases for its session.
 
-use capture::Digest;
+use capture::{Class, Digest};
 
 /// A statement as it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,11 +27,19 @@ pub struct About {
     pub name: String,
     /// Literals taken out.
     pub text: String,
+    /// The time of all its calls in the log.
+    pub total_us: u64,
     pub kind: Kind,
     pub locks: Locks,
     pub rolls_back: bool,
     /// `USE name`, which changes the database of the session.
     pub is_use: bool,
+    pub class: Class,
+    /// Its rows come in an order that it asks for, or only some of them.
+    pub is_ordered: bool,
+    pub is_limited: bool,
+    /// It adds up numbers, whose sum may depend on their order where they are inexact.
+    pub has_sums: bool,
 }
 
 impl About {
@@ -41,10 +49,15 @@ impl About {
         About {
             name: format!("{:016x}", digest.id),
             text: String::from_utf8_lossy(text).into_owned(),
+            total_us: digest.total_us,
             kind: kind_of(text),
             locks: if is_mysql { locks_of_mysql(text) } else { locks_of_postgres(text) },
             rolls_back: matches!(first, b"rollback" | b"abort") && !has(text, b" to "),
             is_use: is_mysql && first == b"use",
+            class: Class::of(text),
+            is_ordered: has_outermost(text, b" order by "),
+            is_limited: has_outermost(text, b" limit ?") || has_outermost(text, b" fetch "),
+            has_sums: [&b"sum("[..], b"avg(", b"stddev", b"variance("].iter().any(|name| has(text, name)),
         }
     }
 }
@@ -60,6 +73,15 @@ fn has(text: &[u8], part: &[u8]) -> bool {
 
 fn count(text: &[u8], part: &[u8]) -> u32 {
     text.windows(part.len()).filter(|window| *window == part).count() as u32
+}
+
+/// Whether a part stands outside of all parentheses.
+fn has_outermost(text: &[u8], part: &[u8]) -> bool {
+    let mut depth = 0i32;
+    text.iter().enumerate().any(|(at, byte)| {
+        depth += i32::from(*byte == b'(') - i32::from(*byte == b')');
+        depth == 0 && text[at..].starts_with(part)
+    })
 }
 
 /// The kind of a statement; one that is not known may write. Of several in one string the one that does most.
@@ -126,6 +148,18 @@ fn locks_of_postgres(text: &[u8]) -> Locks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_outermost_select_orders_the_answer() {
+        let check = |text: &str, expected| {
+            assert_eq!(has_outermost(text.as_bytes(), b" order by "), expected, "{text}");
+        };
+        check("select a from t order by a limit ?", true);
+        check("select a from (select a from t order by a) as s", false);
+        check("(select a from t order by a) union select b from u", false);
+        check("(select a from t) union (select b from u) order by a", true);
+        check("select row_number() over (partition by a order by b) from t", false);
+    }
 
     #[test]
     fn what_is_not_known_to_read_may_write() {

@@ -3,6 +3,7 @@
 //! A capture becomes a [`schedule::Schedule`] before anything is measured; clients then go through it without reading
 //! a file. Reading logs is `capture`'s work, and what became of the statements is the recorder's.
 
+mod answers;
 mod assignment;
 mod client;
 mod digest;

@@ -47,8 +47,9 @@ pub fn schedule(capture: &mut Capture, accepts_partial: bool) -> Result<Schedule
     let is_mysql = format.is_some_and(Format::is_mysql);
     let digests: Vec<About> = capture.digests.iter().map(|digest| About::of(digest, is_mysql)).collect();
     let timed = timed(&capture.digests);
+    let logs = capture.contents.logs.iter().map(|(_, path, _)| path.clone()).collect();
     let mut maker = Maker {
-        schedule: Schedule { is_mysql, digests, timed, ..Schedule::default() },
+        schedule: Schedule { is_mysql, logs, digests, timed, ..Schedule::default() },
         raws: Vec::new(),
         sessions: BTreeMap::new(),
         databases: BTreeMap::new(),
@@ -150,6 +151,10 @@ impl Maker {
             how,
             is_counted: true,
             error: one.error.map(|code| code.0),
+            rows: one.rows_sent.map(|rows| rows.try_into().unwrap_or(u32::MAX)),
+            affected: one.rows_affected.map(|rows| rows.try_into().unwrap_or(u32::MAX)),
+            log: one.file,
+            line: one.line,
         };
         self.push(one, place, one.ends_transaction, statement);
         self.forget_prepared(one);
@@ -192,7 +197,19 @@ impl Maker {
     /// A statement that is sent for what the session had already, before the one that needs it and in its transaction.
     fn push_uncounted(&mut self, one: &Instance<'_>, place: i64, how: How, text: Text) {
         let values = (self.schedule.values.len() as u32, 0);
-        let statement = Statement { due_us: 0, text, values, digest: one.digest, how, is_counted: false, error: None };
+        let statement = Statement {
+            due_us: 0,
+            text,
+            values,
+            digest: one.digest,
+            how,
+            is_counted: false,
+            error: None,
+            rows: None,
+            affected: None,
+            log: one.file,
+            line: one.line,
+        };
         self.push(one, place, false, statement);
     }
 
@@ -305,6 +322,7 @@ impl Maker {
         }
         let first_us = self.raws.iter().map(|raw| raw.start_us).min().unwrap_or(0);
         let last_us = self.raws.iter().map(|raw| raw.start_us + raw.duration_us as i64).max().unwrap_or(first_us);
+        self.schedule.first_us = first_us;
         self.raws.iter_mut().for_each(|raw| raw.statement.due_us = (raw.start_us - first_us) as u64);
         if is_coarse {
             self.spread();

@@ -36,6 +36,12 @@ pub struct Statement {
     pub is_counted: bool,
     /// The error that it had in the log: a SQLSTATE, or a number with blanks behind it.
     pub error: Option<[u8; 5]>,
+    /// Rows that it returned or changed in the log.
+    pub rows: Option<u32>,
+    pub affected: Option<u32>,
+    /// The number of its log, and the line of its entry.
+    pub log: u32,
+    pub line: u64,
 }
 
 #[derive(Debug, Clone)]
@@ -90,6 +96,10 @@ const OTHERS: &str = "others";
 #[derive(Debug, Default)]
 pub struct Schedule {
     pub is_mysql: bool,
+    /// Paths of the logs.
+    pub logs: Vec<String>,
+    /// When its first statement began, in microseconds since 1970.
+    pub first_us: i64,
     /// Databases of the log by name.
     pub databases: Vec<String>,
     /// The sessions of each client, one after the other.

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
+use capture::Class;
+use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Rows};
 use load::{
-    Bells, ClientFuture, DerivedMetrics, Metric, OptionError, Options, OwnData, Replays, Slot, Table, Tally, Workload,
-    WorkloadKind, WorkloadSpec,
+    AnswerLog, Answering, Asked, Bells, ClientFuture, Compared, DerivedMetrics, LoggedDigest, Metric, OptionError,
+    Options, OwnData, Replays, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec,
 };
 
-use crate::client::{COUNTS, Client, ORDER_WAIT_US};
+use crate::client::{COUNTS, Client, ORDER_BROKEN, ORDER_WAIT_US};
+use crate::digest::About;
 use crate::options::{OPTIONS, Pacing, Settings, own_data, settings, source};
+use crate::order::Order;
 use crate::run::Run;
 use crate::schedule::Schedule;
 use crate::source::schedule;
@@ -28,6 +31,13 @@ const WARM_UP_SHARE: f64 = 0.1;
 const WARM_UP: std::ops::RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
 /// A server that is this much slower than the one of the log is still at work.
 const SLOWER_MAX: u32 = 10;
+/// A short statement, where the log has no durations.
+const STATEMENT_US: u64 = 200;
+/// A digest with fewer calls in the measured part, or a smaller share of the time of the log, has no verdict.
+const JUDGED_CALLS_MIN: u64 = 30;
+const JUDGED_SHARE_MIN: f64 = 0.001;
+/// Of the sessions' time, spent waiting for the order.
+const ORDER_BOUND: f64 = 0.2;
 const QUIET: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
@@ -39,6 +49,8 @@ struct Replay {
     data_key: String,
     /// Of one load; none before.
     run: Option<Arc<Run>>,
+    /// Where its answers are kept.
+    answers: Option<Arc<AnswerLog>>,
 }
 
 impl Replay {
@@ -47,7 +59,8 @@ impl Replay {
         let source = source(options)?;
         let own_data = own_data(options)?;
         let schedule = schedule(&source)?;
-        let replay = Replay { schedule, settings, data_key: data_key(own_data.as_ref()), own_data, run: None };
+        let replay =
+            Replay { schedule, settings, data_key: data_key(own_data.as_ref()), own_data, run: None, answers: None };
         let span = Duration::from_micros(replay.schedule.facts.span_us);
         if replay.settings.warmup.is_some_and(|warmup| warmup >= span) {
             let expected = format!("less than the length of the log was expected, {:.1} s", span.as_secs_f64());
@@ -163,6 +176,8 @@ impl Workload for Replay {
             connection,
             uses,
             prepared: Vec::new(),
+            answers: self.answers.clone(),
+            rows: Rows::with_names(),
         };
         Ok(Box::pin(client.replay()))
     }
@@ -207,6 +222,45 @@ impl Replays for Replay {
         format!("{pacing}, order {}", self.settings.order.name())
     }
 
+    fn digests(&self) -> Vec<LoggedDigest> {
+        let schedule = &self.schedule;
+        let warm_until_us = self.warm_until().as_micros() as u64;
+        let mut calls = vec![0; schedule.digests.len()];
+        let measured = schedule.transactions.iter().filter(|one| schedule.begin_us(one) >= warm_until_us);
+        let counted = measured.flat_map(|one| schedule.statements_of(one)).filter(|one| one.is_counted);
+        counted.for_each(|one| calls[one.digest as usize] += 1);
+        let all_us: u64 = schedule.digests.iter().map(|about| about.total_us).sum();
+        let least_us = (all_us as f64 * JUDGED_SHARE_MIN) as u64;
+        let names = schedule.timed_names();
+        let timed = schedule.digests.iter().zip(calls).filter(|(about, _)| names.contains(&about.name));
+        let digest = |(about, calls): (&About, u64)| LoggedDigest {
+            id: about.name.clone(),
+            text: about.text.clone(),
+            calls,
+            is_judged: calls >= JUDGED_CALLS_MIN && about.total_us >= least_us,
+        };
+        timed.map(digest).collect()
+    }
+
+    fn remarks(&self, tally: &Tally) -> Vec<(&'static str, String)> {
+        let sessions_s = f64::from(tally.clients) * tally.interval_ns as f64 / 1e9;
+        let share = count(tally, ORDER_WAIT_US) / 1e6 / sessions_s.max(1e-9);
+        let is_bound = self.settings.pacing != Pacing::Fast && share > ORDER_BOUND;
+        let bound = || {
+            let percent = 100.0 * share;
+            format!("sessions waited {percent:.0} % of their time for transactions that come before theirs")
+        };
+        let broken = count(tally, ORDER_BROKEN);
+        let limit_s = self.settings.stall_limit.as_secs_f64();
+        let why = || format!("{broken} transactions began before their turn, behind {limit_s} s without an answer");
+        let bound = is_bound.then(|| ("order-bound", bound()));
+        bound.into_iter().chain((broken > 0.0).then(|| ("order-broken", why()))).collect()
+    }
+
+    fn answering(&self) -> Option<&dyn Answering> {
+        self.settings.compares_answers.then_some(self)
+    }
+
     fn writes(&self) -> Option<String> {
         self.schedule.facts.writes.clone()
     }
@@ -226,18 +280,66 @@ impl Replays for Replay {
     }
 }
 
+/// What clients counted, of the measured part.
+fn count(tally: &Tally, name: &str) -> f64 {
+    let place = COUNTS.iter().position(|known| *known == name);
+    place.and_then(|place| tally.counts.get(place)).copied().unwrap_or(0) as f64
+}
+
+impl Answering for Replay {
+    fn statements(&self) -> usize {
+        self.schedule.statements.len()
+    }
+
+    fn asked(&self, statement: usize) -> Option<Asked<'_>> {
+        let schedule = &self.schedule;
+        let one = schedule.statements.get(statement).filter(|one| one.is_counted)?;
+        let about = &schedule.digests[one.digest as usize];
+        Some(Asked {
+            digest: &about.name,
+            class: about.class.name(),
+            compared: compared(about.class, schedule.is_mysql),
+            is_ordered: about.is_ordered,
+            is_limited: about.is_limited,
+            log: schedule.logs.get(one.log as usize).map_or("", String::as_str),
+            line: one.line,
+            error: one.error,
+            knows_errors: !schedule.is_mysql,
+            rows: one.rows.map(u64::from),
+            affected: one.affected.map(u64::from),
+        })
+    }
+
+    fn expected_duration(&self) -> Duration {
+        let in_log_us: u64 = self.schedule.digests.iter().map(|about| about.total_us).sum();
+        Duration::from_micros(in_log_us.max(self.schedule.facts.statements * STATEMENT_US))
+    }
+
+    fn noting(&self, log: Arc<AnswerLog>) -> Arc<dyn Workload> {
+        let settings = Settings { pacing: Pacing::Fast, order: Order::Serial, ..self.settings };
+        Arc::new(Replay { settings, answers: Some(log), ..self.clone() })
+    }
+}
+
+/// How far answers of a class follow from the data. The clock of a session can be set in MySQL alone.
+fn compared(class: Class, is_mysql: bool) -> Compared {
+    match class {
+        Class::Plain => Compared::Values,
+        Class::Clock if is_mysql => Compared::Values,
+        Class::Clock | Class::Session | Class::ArbitraryRows | Class::OrderOfAggregate => Compared::Rows,
+        Class::Server => Compared::Apart,
+        Class::Random => Compared::Never,
+    }
+}
+
 impl DerivedMetrics for Replay {
     fn rates(&self, tally: &Tally) -> Vec<(&'static str, f64)> {
-        let count = |name: &str| {
-            let place = COUNTS.iter().position(|known| *known == name);
-            place.and_then(|place| tally.counts.get(place)).copied().unwrap_or(0) as f64
-        };
         let response = ("response_seconds", tally.response.sum_ms() / 1e3);
         let seconds = ("seconds", tally.interval_ns as f64 / 1e9);
         let primary = match self.settings.pacing {
             Pacing::Due(_) => [response, seconds],
             Pacing::Fast => [seconds, response],
         };
-        primary.into_iter().chain([("order_wait_s", count(ORDER_WAIT_US) / 1e6)]).collect()
+        primary.into_iter().chain([("order_wait_s", count(tally, ORDER_WAIT_US) / 1e6)]).collect()
     }
 }

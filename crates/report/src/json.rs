@@ -18,6 +18,7 @@ use analysis::latency_windows::{WindowFigures, windows};
 use analysis::{
     Cause, Comparison, Estimate, Finding, HeadToHead, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions,
 };
+use record::format::answers::{AnswersRecord, FidelityRecord};
 use record::format::tuning::SearchRecord;
 use record::format::{
     AaRecord, BuildRecord, CheckRecord, ContenderRecord, DecisionRecord, DiagnosticRecord, FORMAT_VERSION, Failure,
@@ -86,6 +87,12 @@ struct Document<'a> {
     ladder_stages: Vec<&'a Stage>,
     /// What was measured of generator and network before the first block.
     checks: &'a [CheckRecord],
+    /// How candidates answer the statements of a replayed log beside the baseline.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    answers: &'a [AnswersRecord],
+    /// How well the replay on the baseline agrees with what its log recorded.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    fidelity: &'a [FidelityRecord],
     /// What was decided while the run went on.
     decisions: &'a [DecisionRecord],
     /// Stacks and waits of the profiles among the probes.
@@ -314,6 +321,8 @@ impl<'a> Document<'a> {
             ladders: conclusions.workloads.iter().flat_map(ladders).collect(),
             ladder_stages: conclusions.workloads.iter().flat_map(|workload| &workload.stages).collect(),
             checks: &run.checks,
+            answers: &evidence.run.answers,
+            fidelity: &evidence.run.fidelity,
             decisions: &run.decisions,
             profiles: &evidence.profiles,
             aa_history: &run.twins,

@@ -5,12 +5,12 @@
 
 use std::fmt::Write;
 
-use analysis::gate::{Answer, Condition, Gate};
+use analysis::gate::{Answer, Condition, Gate, OtherAnswers};
 use anyhow::Result;
 use record::format::point_text;
 
 use super::render::svg::escape;
-use super::sections::gate::{FEW, asked, interval, sentence};
+use super::sections::gate::{FEW, answers, asked, interval, sentence};
 use super::{Evidence, Options, Report};
 
 pub const JUNIT: Report = Report::new(
@@ -23,13 +23,13 @@ pub const JUNIT: Report = Report::new(
 fn write(evidence: &Evidence, _: &Options) -> Result<String> {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Neither the race of a search nor an A/A test has a gate.
-    let none = Gate { answer: Answer::Passed, level: 0.0, conditions: vec![], weaker: vec![] };
+    let none = Gate { answer: Answer::Passed, level: 0.0, conditions: vec![], weaker: vec![], other_answers: vec![] };
     let gate = evidence.gate().unwrap_or(none);
     let counted = |kind: Kind| gate.conditions.iter().filter(|one| self::kind(one) == kind).count();
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
-        gate.conditions.len(),
-        counted(Kind::Failure),
+        gate.conditions.len() + gate.other_answers.len(),
+        counted(Kind::Failure) + gate.other_answers.len(),
         counted(Kind::Error),
         counted(Kind::Skipped),
         evidence.conclusions.tally.minutes * 60.0
@@ -39,6 +39,7 @@ fn write(evidence: &Evidence, _: &Options) -> Result<String> {
     writeln!(xml, "  <testsuite name=\"{name}\" {counts} timestamp=\"{}\">", attribute(timestamp(evidence)))?;
     xml += &properties(evidence);
     gate.conditions.iter().for_each(|one| xml += &case(one));
+    gate.other_answers.iter().for_each(|one| xml += &case_of_answers(one));
     xml += "  </testsuite>\n</testsuites>\n";
     Ok(xml)
 }
@@ -93,6 +94,15 @@ fn case(one: &Condition) -> String {
     let figures = figures.unwrap_or_else(|| FEW.to_owned());
     let message = sentence(one).unwrap_or_else(|| format!("not decided; the gate does not wait for it: {figures}"));
     format!("{begin}>\n      <{element} message=\"{}\"/>\n    </testcase>\n", attribute(&message.replace('`', "")))
+}
+
+fn case_of_answers(one: &OtherAnswers) -> String {
+    let name = format!("{} against {}: answers", one.candidate, one.baseline);
+    let (class, name) = (attribute(&one.workload), attribute(&name));
+    let message = attribute(&answers(one).replace('`', ""));
+    format!(
+        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">\n      <failure type=\"other answers\" message=\"{message}\"/>\n    </testcase>\n"
+    )
 }
 
 /// Text inside quotes, on one line; XML has no room for two characters that are no control characters.

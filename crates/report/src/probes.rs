@@ -39,6 +39,8 @@ fn purpose(purpose: &Purpose) -> String {
     let how = match purpose {
         Purpose::Headroom { threads: 1 } => "1 thread".to_owned(),
         Purpose::Headroom { threads } => format!("{threads} threads"),
+        Purpose::Answers { pass: 1 } => "one transaction after the other".to_owned(),
+        Purpose::Answers { .. } => "again".to_owned(),
         Purpose::CauseTest { cause, .. } => setting(*cause).to_owned(),
         Purpose::Compare
         | Purpose::Repeat { .. }

@@ -2,6 +2,7 @@
 
 mod aa;
 mod answer;
+pub mod answers;
 mod causes;
 mod costs;
 mod differences;
@@ -46,6 +47,7 @@ pub const TOPICS: &[&dyn Topic] = &[
     &seconds::Seconds,
     &kinds::Kinds,
     &operations::Operations,
+    &answers::Answers,
     &scaling::Cores,
     &tuning::Search,
     &profile::Profile,

@@ -105,10 +105,14 @@ fn operations(duel: &HeadToHead) -> Option<String> {
         (Verdict::Inconclusive, "not decided"),
     ];
     let counted = verdicts.iter().filter_map(|(verdict, text)| {
-        let all = parts.operations.iter().filter(|part| part.comparison.verdict == *verdict).count();
+        let judged = parts.operations.iter().filter(|part| !part.has_few_calls());
+        let all = judged.filter(|part| part.comparison.verdict == *verdict).count();
         (all > 0).then(|| format!("{all} {} {text}", if all == 1 { "is" } else { "are" }))
     });
-    Some(format!("Of {} {}.", wording::count(parts.operations.len(), noun), joined(counted.collect())))
+    let few = parts.operations.iter().filter(|part| part.has_few_calls()).count();
+    let few = (few > 0).then(|| format!("{few} {} too few calls", if few == 1 { "has" } else { "have" }));
+    let counted = counted.chain(few).collect();
+    Some(format!("Of {} {}.", wording::count(parts.operations.len(), noun), joined(counted)))
 }
 
 /// Of the metric that verdicts come from.

@@ -307,6 +307,14 @@ pub fn number(value: f64) -> String {
     format!("{}{grouped}{fraction}", if value < 0.0 && !is_zero { "-" } else { "" })
 }
 
+/// At most so many letters, with a mark where something is left out.
+pub fn shortened(text: &str, letters_max: usize) -> String {
+    match text.char_indices().nth(letters_max) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
+    }
+}
+
 /// A count, with thousands set apart.
 pub fn integer(value: u64) -> String {
     grouped(&value.to_string())

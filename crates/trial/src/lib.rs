@@ -1,5 +1,6 @@
 //! One trial from start to end (`run.rs` has its steps in order), what observes it, and the facts and the lock of this host.
 
+pub mod answers;
 mod core_use;
 mod crash;
 pub mod dataset;

@@ -650,9 +650,13 @@ impl Connection for MySqlConnection {
     }
 
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
+        self.query_bytes_into(sql.as_bytes(), rows).await
+    }
+
+    async fn query_bytes_into(&mut self, sql: &[u8], rows: &mut Rows) -> Result<Answer, Error> {
         rows.clear();
         self.expect_idle()?;
-        put_query(self.transport.outbox(), sql.as_bytes());
+        put_query(self.transport.outbox(), sql);
         self.send()?;
         self.read_rows(false, rows).await
     }

@@ -9,7 +9,7 @@
 //! ```
 //! Source: MySQL Internals, "Client/Server Protocol".
 
-use crate::{Answer, Code, Error, OnPart, Part, Rows};
+use crate::{Answer, Code, Error, Form, OnPart, Part, Rows};
 
 pub const HEADER_BYTES: usize = 4;
 /// A payload of exactly this length goes on in the next packet.
@@ -526,6 +526,22 @@ const TYPE_LONGLONG_UNSIGNED: u8 = TYPE_LONGLONG | UNSIGNED;
 const TYPE_INT24_UNSIGNED: u8 = TYPE_INT24 | UNSIGNED;
 const TYPE_YEAR_UNSIGNED: u8 = TYPE_YEAR | UNSIGNED;
 
+const TYPE_DECIMAL: u8 = 0x00;
+const TYPE_JSON: u8 = 0xf5;
+const TYPE_NEWDECIMAL: u8 = 0xf6;
+
+/// What a column of this type holds.
+fn form(kind: u8) -> Form {
+    match kind & !UNSIGNED {
+        _ if kind == TYPE_NEWDECIMAL => Form::Decimal,
+        _ if kind == TYPE_JSON => Form::Json,
+        TYPE_DECIMAL => Form::Decimal,
+        TYPE_FLOAT | TYPE_DOUBLE => Form::Float,
+        TYPE_TIME | TYPE_TIMESTAMP | TYPE_DATETIME => Form::Time,
+        _ => Form::Plain,
+    }
+}
+
 fn little_endian(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
@@ -557,9 +573,10 @@ impl Rows {
                 self.begin_result();
             }
             Part::Column(column) => {
-                self.types.push(column_type(column)?);
+                let kind = column_type(column)?;
+                self.types.push(kind);
                 if self.keeps_names() {
-                    self.push_name(column_name(column)?);
+                    self.push_column(column_name(column)?, form(kind));
                 }
             }
             Part::Columns(_) => {}

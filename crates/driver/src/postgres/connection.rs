@@ -608,9 +608,13 @@ impl Connection for PostgresConnection {
     }
 
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
+        self.query_bytes_into(sql.as_bytes(), rows).await
+    }
+
+    async fn query_bytes_into(&mut self, sql: &[u8], rows: &mut Rows) -> Result<Answer, Error> {
         rows.clear();
         expect_idle(&mut self.transport)?;
-        put_query(self.transport.outbox(), sql.as_bytes());
+        put_query(self.transport.outbox(), sql);
         self.transport.send()?;
         read_rows(&mut self.transport, Request::Query, rows).await
     }
@@ -652,6 +656,21 @@ impl Connection for PostgresConnection {
         put_sync(out);
         self.transport.send()?;
         read_answer(&mut self.transport, Request::ParseExecute).await
+    }
+
+    async fn fetch_unnamed(&mut self, sql: &[u8], parameters: &[Value<'_>], rows: &mut Rows) -> Result<Answer, Error> {
+        rows.clear();
+        expect_idle(&mut self.transport)?;
+        let out = self.transport.outbox();
+        put_parse(out, None, sql);
+        put_values(out, None, parameters, Format::Text);
+        if rows.keeps_names() {
+            put_describe(out);
+        }
+        put_run(out);
+        put_sync(out);
+        self.transport.send()?;
+        read_rows(&mut self.transport, Request::ParseExecute, rows).await
     }
 
     fn forget_statements(&mut self) {

@@ -7,7 +7,7 @@
 //! ```
 //! Source: PostgreSQL documentation, "Frontend/Backend Protocol", Message Formats.
 
-use crate::{Answer, Code, Error, OnPart, Part, Rows};
+use crate::{Answer, Code, Error, Form, OnPart, Part, Rows};
 
 pub const HEADER_BYTES: usize = 5;
 /// PostgreSQL itself makes no message longer than this; a length above it is no length.
@@ -303,17 +303,32 @@ pub fn text_row(body: &[u8]) -> Result<Vec<Option<String>>, Error> {
 }
 
 /// The names in a RowDescription, `columns:2 (name\0 table:4 column:2 type:4 size:2 modifier:4 format:2)...`.
-pub fn column_names(body: &[u8], on_name: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+pub fn columns(body: &[u8], on_column: &mut dyn FnMut(&[u8], Form)) -> Result<(), Error> {
     const BEHIND_THE_NAME: usize = 18;
+    const BEFORE_THE_TYPE: usize = 6;
     let cut = || Error::Protocol("description of rows cut off".to_owned());
     let count = u16::from_be_bytes(body.get(..2).ok_or_else(cut)?.try_into().expect("two bytes"));
     let mut rest = &body[2..];
     for _ in 0..count {
         let end = rest.iter().position(|byte| *byte == 0).ok_or_else(cut)?;
-        on_name(&rest[..end]);
-        rest = rest.get(end + 1 + BEHIND_THE_NAME..).ok_or_else(cut)?;
+        let (name, behind) = (&rest[..end], &rest[end + 1..]);
+        let fixed = behind.get(..BEHIND_THE_NAME).ok_or_else(cut)?;
+        let kind = fixed[BEFORE_THE_TYPE..].first_chunk().map_or(0, |kind| u32::from_be_bytes(*kind));
+        on_column(name, form(kind));
+        rest = &behind[BEHIND_THE_NAME..];
     }
     Ok(())
+}
+
+/// What a column of this type holds, by the number that the type has in every server.
+fn form(kind: u32) -> Form {
+    match kind {
+        700 | 701 => Form::Float,
+        1700 => Form::Decimal,
+        1083 | 1114 | 1184 | 1266 => Form::Time,
+        114 | 3802 => Form::Json,
+        _ => Form::Plain,
+    }
 }
 
 /// The same, one by one and uncopied.
@@ -341,7 +356,7 @@ impl Rows {
             Part::Row(row) => row,
             Part::Columns(columns) if self.keeps_names() => {
                 self.begin_result();
-                return column_names(columns, &mut |name| self.push_name(name));
+                return self::columns(columns, &mut |name, form| self.push_column(name, form));
             }
             _ => return Ok(()),
         };

@@ -10,7 +10,7 @@ use rusqlite::{ErrorCode, ffi};
 use super::patience::{Patience, end_on_interruption};
 use super::turns::{Turn, Turns};
 use crate::closer::{Closer, Slot};
-use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, Rows, Statement, Tls, Value};
+use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Form, Login, Rows, Statement, Tls, Value};
 
 pub struct SqliteConnection {
     // Declared before `connection`, because fields are dropped in order and statements need it.
@@ -278,7 +278,7 @@ fn keep_names(statement: &rusqlite::Statement<'_>, rows: &mut Rows) {
         rows.begin_result();
         (0..statement.column_count())
             .filter_map(|column| statement.column_name(column).ok())
-            .for_each(|name| rows.push_name(name.as_bytes()));
+            .for_each(|name| rows.push_column(name.as_bytes(), Form::Plain));
     }
 }
 

@@ -42,7 +42,7 @@ pub struct Estimate {
     pub run: Duration,
     /// The long trials before the first block.
     pub pilots: Duration,
-    /// Kills and loads that workloads ask for before the first block.
+    /// Kills, loads and passes over answers that workloads ask for before the first block.
     pub asked: Duration,
     /// Start of each trial after the start of the run.
     pub trial_starts: Vec<Duration>,
@@ -225,7 +225,13 @@ fn pilot_ms(experiment: &Experiment, pilot: &PlannedTrial) -> u64 {
     slot_of_load_ms(contender, workload, &pilot.point, experiment.method.pilot.unwrap_or_default())
 }
 
-/// The kills and the loads that workloads ask for.
+/// One pass over the answers of a replayed log, where they are compared.
+fn pass_over_answers(workload: &WorkloadChoice) -> Option<Duration> {
+    let built = super::workload(workload, &Point::new()).ok()?;
+    Some(built.replays()?.answering()?.expected_duration())
+}
+
+/// The kills and the loads that workloads ask for, and passes over answers.
 fn asked_ms(experiment: &Experiment, plan: &PlanRecord) -> u64 {
     let point = |workload: &WorkloadChoice| {
         let ours = plan.trials.iter().filter(|trial| trial.workload == workload.label);
@@ -239,7 +245,12 @@ fn asked_ms(experiment: &Experiment, plan: &PlanRecord) -> u64 {
         let load_ms = dataset_bytes(contender, workload, &point(workload)) / LOAD_BYTES_PER_MS;
         let under_load = experiment.method.warmup + experiment.method.duration + Duration::from_millis(RESTART_MS);
         let kill_ms = if contender.kind.dialect().is_embedded() { 0 } else { slot(under_load) };
-        u64::from(workload.kills) * kill_ms + u64::from(workload.loads) * slot(Duration::from_millis(load_ms))
+        // The baseline answers twice.
+        let passes = 1 + u64::from(contender.name == plan.baseline);
+        let answers_ms = pass_over_answers(workload).map_or(0, |time| passes * slot(time));
+        u64::from(workload.kills) * kill_ms
+            + u64::from(workload.loads) * slot(Duration::from_millis(load_ms))
+            + answers_ms
     };
     let all = managed(experiment).flat_map(|who| experiment.workloads.iter().map(move |one| (who, one)));
     all.map(|(contender, workload)| of(contender, workload)).sum()

@@ -262,7 +262,11 @@ fn expected_text(plan: &Plan) -> String {
         let _ = writeln!(text, "  after the verdict: {} for each cause that is tested", duration_text(time));
     }
     if !estimate.asked.is_zero() {
-        let _ = writeln!(text, "  kills and loads: {} of that, before the first block", duration_text(estimate.asked));
+        let _ = writeln!(
+            text,
+            "  kills, loads and answers: {} of that, before the first block",
+            duration_text(estimate.asked)
+        );
     }
     if !estimate.pilots.is_zero() {
         let _ = writeln!(text, "  pilots: {} of that, before the first block", duration_text(estimate.pilots));

@@ -150,6 +150,19 @@ pub struct WorkloadRecord {
     /// Sentences that belong beside its numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Digests of a replayed log by the ids that their metrics have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, DigestRecord>,
+}
+
+/// A statement of a replayed log, literals taken out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DigestRecord {
+    pub text: String,
+    /// In the measured part.
+    pub calls: u64,
+    /// It is called often enough, and takes enough of the time of the log, for a verdict of its own.
+    pub is_judged: bool,
 }
 
 fn is_false(flag: &bool) -> bool {

@@ -29,6 +29,8 @@ pub enum Purpose {
     Recovery { kill: u32 },
     /// The tables of a workload are loaded into an empty server, for the so-manieth time.
     Load { number: u32 },
+    /// All statements of a log, one transaction after the other, with their answers kept; on the baseline twice.
+    Answers { pass: u32 },
     /// A point once more, with the supposed cause of a difference taken away from both sides; the candidate names the
     /// difference.
     CauseTest { cause: ContrastKind, candidate: String },
@@ -74,6 +76,7 @@ impl Purpose {
             Purpose::Recovery { .. } => "recovery after a kill",
             Purpose::Load { .. } => "load of the tables",
             Purpose::CauseTest { .. } => "cause test",
+            Purpose::Answers { .. } => "answers",
         }
     }
 }

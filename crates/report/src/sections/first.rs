@@ -22,6 +22,7 @@ pub fn section(evidence: &Evidence) -> Section {
         Some(answer) => answer,
         None => evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect(),
     };
+    body.extend(super::answers::first(evidence));
     body.extend(super::recovery::first(evidence));
     body.extend(main_chart(evidence));
     body.extend(answer::before(evidence));

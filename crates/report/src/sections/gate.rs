@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::gate::{Answer, Condition, Gate, Weaker};
+use analysis::gate::{Answer, Condition, Gate, OtherAnswers, Weaker};
 use analysis::less_is_better;
 use record::format::gate::QUANTILES;
 use record::format::point_text;
@@ -11,7 +11,7 @@ use record::quantity::percent_text;
 use super::{Topic, stopped};
 use crate::Evidence;
 use crate::document::{Block, Cell, Column, Row, RowKind, Section, Span, Table, Text, Tone};
-use crate::wording::{bound, joined};
+use crate::wording::{bound, integer, joined};
 
 pub struct Limits;
 
@@ -49,7 +49,8 @@ pub fn lines(gate: &Gate) -> Vec<String> {
 
 /// What fails or is not decided, and who promises less.
 fn sentences(gate: &Gate) -> Vec<String> {
-    gate.conditions.iter().filter_map(sentence).chain(gate.weaker.iter().map(durability)).collect()
+    let conditions = gate.conditions.iter().filter_map(sentence);
+    conditions.chain(gate.other_answers.iter().map(answers)).chain(gate.weaker.iter().map(durability)).collect()
 }
 
 /// Why a condition has no interval.
@@ -75,6 +76,15 @@ pub fn sentence(one: &Condition) -> Option<String> {
         _ => return None,
     };
     Some(format!("{workload}: {text}"))
+}
+
+pub fn answers(one: &OtherAnswers) -> String {
+    let OtherAnswers { workload, candidate, baseline, .. } = one;
+    format!(
+        "{workload}: `{candidate}` answers {} of {} statements otherwise than `{baseline}`",
+        integer(one.differ),
+        integer(one.compared)
+    )
 }
 
 fn durability(one: &Weaker) -> String {

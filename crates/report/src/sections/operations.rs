@@ -84,7 +84,8 @@ fn list(
 }
 
 fn empty(duel: &HeadToHead, name: &str, kind: PartKind) -> Table {
-    let unit = if kind == PartKind::Statement { "ms" } else { "s" };
+    let is_statement = kind == PartKind::Statement;
+    let unit = if is_statement { "ms" } else { "s" };
     let columns = [
         Column::name(name, 0),
         Column::number(format!("{} {unit}", duel.baseline), 2),
@@ -92,9 +93,10 @@ fn empty(duel: &HeadToHead, name: &str, kind: PartKind) -> Table {
         Column::number("ratio", 0),
         Column::number("95 % CI", 0),
         Column::number("share", 1),
-        Column::name("verdict", 0),
     ];
-    Table { sortable: true, ..Table::new(columns) }
+    let extra = is_statement.then(|| Column::number("extra s", 3));
+    let columns = columns.into_iter().chain(extra).chain([Column::name("verdict", 0)]);
+    Table { sortable: true, ..Table::new(columns.collect::<Vec<_>>()) }
 }
 
 fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
@@ -105,30 +107,39 @@ fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
     let marks: String = part.marks.iter().map(|mark| format!(", {mark}")).collect();
     let verdict = Text::verdict(comparison.verdict, wording::verdict(comparison));
     let (one, other) = (comparison.baseline_value, comparison.candidate_value);
-    table.push(
-        RowKind::Plain,
-        [
-            part.name.as_str().into(),
-            keyed(wording::optional_number(one), one),
-            keyed(wording::optional_number(other), other),
-            keyed(wording::ratio(comparison), comparison.ratio),
-            keyed(wording::marked_interval(comparison), comparison.low),
-            keyed(share, part.shares[0]),
-            verdict.and_quiet(marks).and_quiet(wording::caveats(comparison, known)).into(),
-        ],
-    );
+    let figures = [
+        title(part).into(),
+        keyed(wording::optional_number(one), one),
+        keyed(wording::optional_number(other), other),
+        keyed(wording::ratio(comparison), comparison.ratio),
+        keyed(wording::marked_interval(comparison), comparison.low),
+        keyed(share, part.shares[0]),
+    ];
+    let has_extra = table.columns.len() > figures.len() + 1;
+    let extra = has_extra.then(|| keyed(wording::optional_number(part.extra_s), part.extra_s));
+    let verdict: Cell = verdict.and_quiet(marks).and_quiet(wording::caveats(comparison, known)).into();
+    table.push(RowKind::Plain, figures.into_iter().chain(extra).chain([verdict]));
+}
+
+/// Letters of a statement of a log.
+const TEXT_MAX: usize = 90;
+
+/// The name of an operation; a statement of a log as it is, literals taken out.
+fn title(part: &Part) -> String {
+    part.text.as_ref().map_or_else(|| part.name.clone(), |text| wording::shortened(text, TEXT_MAX))
 }
 
 fn has_verdict(part: &Part) -> bool {
     !matches!(part.comparison.verdict, Verdict::Inconclusive)
 }
 
-/// Those that are shown to differ, then the others, each by their share of the time.
+/// Those that are shown to differ, then the others; statements by the time that they take more, operations by their
+/// share of the time.
 fn by_news(parts: &[Part]) -> Vec<&Part> {
     let mut parts: Vec<&Part> = parts.iter().filter(|part| part.comparison.ratio.is_some()).collect();
     let differs = |part: &Part| has_verdict(part) && part.comparison.verdict != Verdict::NoDifferenceShown;
-    let share = |part: &Part| part.shares[0].unwrap_or(0.0);
-    parts.sort_by(|one, other| differs(other).cmp(&differs(one)).then(share(other).total_cmp(&share(one))));
+    let weight = |part: &Part| part.extra_s.or(part.shares[0]).unwrap_or(0.0);
+    parts.sort_by(|one, other| differs(other).cmp(&differs(one)).then(weight(other).total_cmp(&weight(one))));
     parts
 }
 
@@ -137,7 +148,7 @@ fn bars(name: &str, parts: &[Part]) -> Option<Chart> {
     let bar = |part: &Part| {
         let row = &part.comparison;
         Bar {
-            label: part.name.clone(),
+            label: title(part),
             tone: row.verdict.into(),
             strong: false,
             span: row.ratio.map(|ratio| (1.0, ratio)),
@@ -145,7 +156,7 @@ fn bars(name: &str, parts: &[Part]) -> Option<Chart> {
             thick: None,
             thin: row.low.zip(row.high),
             numbers: wording::ratio_only(row),
-            title: format!("{}: {}", part.name, wording::ratio_with_interval(row)),
+            title: format!("{}: {}", title(part), wording::ratio_with_interval(row)),
         }
     };
     let all = by_news(parts);
@@ -259,8 +270,8 @@ fn calls(workload: &WorkloadConclusions) -> Option<Block> {
     let parts = workload.duels.iter().filter_map(|duel| duel.parts.as_ref());
     let mut statements = parts.filter(|parts| parts.kind == PartKind::Statement);
     let first = statements.next()?;
-    let compared = by_news(&first.operations).into_iter().map(|part| part.name.as_str());
-    let left_out = first.left_out.iter().map(|one| one.name.as_str());
+    let compared = by_news(&first.operations).into_iter().map(|part| (part.name.as_str(), title(part)));
+    let left_out = first.left_out.iter().map(|one| (one.name.as_str(), one.name.clone()));
     let has_levels = workload.points.len() > 1;
     let level = has_levels.then(|| Column::name("level", 0));
     let names = [Column::name("statement", 0), Column::name("contender", 0)].into_iter().chain(level);
@@ -279,7 +290,7 @@ fn calls(workload: &WorkloadConclusions) -> Option<Block> {
     let numbers =
         titles.into_iter().zip([4, 6, 6, 5, 2, 0, 1, 7, 3]).map(|(title, priority)| Column::number(title, priority));
     let mut table = Table { sortable: true, ..Table::new(names.chain(numbers).collect::<Vec<_>>()) };
-    for name in compared.chain(left_out) {
+    for (name, title) in compared.chain(left_out) {
         let value = |cell: &analysis::Cell, what: &str| Some(cell.metrics.get(&statement_metric(name, what))?.mean);
         for cell in workload.cells.iter().filter(|cell| value(cell, "count").is_some()) {
             let level = has_levels.then(|| point_text(&cell.point));
@@ -287,7 +298,7 @@ fn calls(workload: &WorkloadConclusions) -> Option<Block> {
                 Some(share) if *what == "share" => wording::percent(share),
                 figure => wording::optional_number(figure),
             };
-            let named = [name.to_owned(), cell.contender.clone()].into_iter().chain(level);
+            let named = [title.clone(), cell.contender.clone()].into_iter().chain(level);
             table.push(RowKind::Plain, named.chain(figures.iter().map(shown)));
         }
     }

@@ -4,12 +4,14 @@ use analysis::{
     Deferring, FAILURES_UNTIL_GIVEN_UP, Facts, Finding, FindingKind, Gain, Growth, HOST_FLAGS, HeadToHead, Interaction,
     Lost, Missing, ResultsDiffer, Trend, WorkLeft,
 };
+use record::format::answers::FidelityRecord;
 use record::format::figures::{percent_of_log, signed_percent};
 use record::format::operations::PARTIAL;
 use record::format::{ContenderRecord, DecisionKind, Point, SideRecord, TrialRecord, point_text};
 use record::point::CORES;
 
 use super::{Said, aa, duet, one_line, parts, probes, servers};
+use crate::sections::answers::share_text;
 use crate::wording::{joined, percent, ratio_text};
 use crate::{Evidence, wording};
 
@@ -65,6 +67,7 @@ fn shown(evidence: &Evidence, finding: &Finding) -> Option<String> {
             FindingKind::DamageInLog => format!("After the crash of {of_trials} the server's log reports damage."),
             FindingKind::DefaultsChanged => changed_defaults(evidence),
             FindingKind::Short => format!("{of_trials} held fewer than two cycles of flushing or checkpoints."),
+            FindingKind::LowFidelity => low_fidelity(evidence),
             FindingKind::Refused => match evidence.run.decided(DecisionKind::Refused).count() {
                 1 => "1 contender of the file was not measured.".to_owned(),
                 several => format!("{several} contenders of the file were not measured."),
@@ -79,7 +82,16 @@ pub fn meaning(kind: FindingKind) -> &'static str {
     MEANINGS.iter().find(|(one, _)| *one == kind).map_or("", |(_, meaning)| meaning)
 }
 
-const MEANINGS: [(FindingKind, &str); 36] = [
+fn low_fidelity(evidence: &Evidence) -> String {
+    let low = evidence.run.fidelity.iter().filter(|one| one.is_low());
+    let line = |one: &FidelityRecord| {
+        let share = share_text(one.share().unwrap_or_default());
+        format!("{share} of the statements whose outcome the log has came out the same on `{}`.", one.contender)
+    };
+    low.map(line).collect::<Vec<_>>().join(" ")
+}
+
+const MEANINGS: [(FindingKind, &str); 37] = [
     (
         FindingKind::FailedTrials,
         "The pair of a failed trial is missing; with more than one pair in ten missing there is no verdict. The \
@@ -94,6 +106,11 @@ const MEANINGS: [(FindingKind, &str); 36] = [
         FindingKind::LostTransactions,
         "Rates and response times are of those that were carried out, and are no measure of the work where many were \
          not. The server's errors are counted by code in the trials; remove their cause and repeat the run.",
+    ),
+    (
+        FindingKind::LowFidelity,
+        "The data are not those that the log began with, or sessions are missing in it: statements find other rows \
+         than in production, and may take other times. Take data and log from the same moment.",
     ),
     (
         FindingKind::GivenUp,

@@ -1,0 +1,181 @@
+//! Before the first block: the statements of a replayed log once on each contender, one transaction after the other,
+//! with all answers kept; on the baseline twice.
+//!
+//! A server that answers otherwise has done other work, however fast. What the baseline itself answers otherwise the
+//! second time is left out of the comparison.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Bench, Probe};
+use load::{AnswerLog, Answering, Came, OneAnswer, Workload, answers_as_bytes, answers_from_bytes};
+use record::format::answers::{ANSWERS_FILE, AnswersRecord};
+use record::format::{PlanRecord, PlannedTrial, Purpose, Status, TrialRecord};
+use trial::answers::{Baseline, compare, fidelity};
+use trial::observe::Observers;
+use trial::{Finished, Interval, Trial, run_trial};
+
+/// So much of a log may be refused that was answered in production.
+const REFUSED_MAX: f64 = 0.2;
+/// Commonest errors that are named.
+const ERRORS_NAMED: usize = 5;
+
+/// Passes over all logs whose answers are compared.
+pub struct AnswerPasses {
+    passes: Vec<Pass>,
+}
+
+struct Pass {
+    planned: PlannedTrial,
+    workload: Arc<dyn Workload>,
+    log: Arc<AnswerLog>,
+}
+
+impl AnswerPasses {
+    pub fn of(bench: &Bench) -> AnswerPasses {
+        let plan = bench.plan();
+        let all = plan.workloads.iter().flat_map(|workload| passes(plan, &workload.label));
+        let passes = all.filter(|planned| bench.setup.has(&planned.contender)).filter_map(|planned| {
+            let usual = bench.setup.trial(&planned, Path::new(""), std::time::Duration::ZERO).workload;
+            let answering = usual.replays()?.answering()?;
+            let log = AnswerLog::of(answering.statements());
+            let workload = answering.noting(Arc::clone(&log));
+            Some(Pass { workload, log, planned })
+        });
+        AnswerPasses { passes: passes.collect() }
+    }
+
+    fn pass(&self, planned: &PlannedTrial) -> &Pass {
+        let is_it = |pass: &&Pass| {
+            (&pass.planned.workload, &pass.planned.contender, &pass.planned.purpose)
+                == (&planned.workload, &planned.contender, &planned.purpose)
+        };
+        self.passes.iter().find(is_it).expect("only passes are due")
+    }
+
+    /// Compares what is stored and not compared yet.
+    pub fn compare(&self, bench: &mut Bench) -> Result<()> {
+        for first in self.passes.iter().filter(|pass| is_second_of_baseline(&pass.planned)) {
+            self.compare_workload(bench, &first.planned, &first.workload)?;
+        }
+        bench.active_run.run_dir.write_run(bench.run)
+    }
+
+    fn compare_workload(&self, bench: &mut Bench, again: &PlannedTrial, workload: &Arc<dyn Workload>) -> Result<()> {
+        let label = &again.workload;
+        let Some(log) = workload.replays().and_then(load::Replays::answering) else { return Ok(()) };
+        let stored = |contender: &str, pass: u32| stored(bench, label, contender, pass);
+        let baseline = again.contender.clone();
+        let Some(first) = stored(&baseline, 1)? else { return Ok(()) };
+        let of_baseline = fidelity(label, log, &baseline, &first);
+        bench.run.fidelity.retain(|known| known.workload != *label);
+        bench.run.fidelity.push(of_baseline);
+        let candidates: Vec<String> = bench.plan().candidates().map(str::to_owned).collect();
+        let stored = |contender: &str, pass: u32| self::stored(bench, label, contender, pass);
+        let mut all = Vec::new();
+        for candidate in &candidates {
+            let Some(answers) = stored(candidate, 1)? else { continue };
+            expect_most(log, candidate, &answers)?;
+            let Some(second) = stored(&baseline, 2)? else { continue };
+            let baseline = Baseline { name: &baseline, answers: [&first, &second] };
+            all.push(compare(label, log, &baseline, (candidate, &answers)));
+        }
+        all.iter().for_each(|one| bench.progress.print(&line(one)));
+        bench.run.answers.retain(|known| known.workload != *label);
+        bench.run.answers.extend(all);
+        Ok(())
+    }
+}
+
+impl Probe for AnswerPasses {
+    /// The passes of a workload, the second one of the baseline last.
+    fn due(&self, _: &Bench) -> Vec<Vec<PlannedTrial>> {
+        self.passes.iter().map(|pass| vec![pass.planned.clone()]).collect()
+    }
+
+    fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>) {
+        trial.workload = &self.pass(planned).workload;
+        trial.interval = Interval { warmup: None, measured: None, events: None };
+    }
+
+    fn run(&self, trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(load::Live)) -> Result<Finished> {
+        let finished = run_trial(trial, observers, live)?;
+        if finished.record.status == Status::Ok {
+            let bytes = answers_as_bytes(&self.pass(trial.planned).log.answers());
+            let path = trial.folder.join(ANSWERS_FILE);
+            let written =
+                File::create(&path).and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
+            written.with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(finished)
+    }
+}
+
+/// The baseline, the candidates, the baseline again: each at its first point.
+fn passes(plan: &PlanRecord, label: &str) -> Vec<PlannedTrial> {
+    let of = |contender: &str, pass: u32| {
+        let usual = plan.trials.iter().find(|one| one.workload == label && one.contender == contender)?;
+        let purpose = Purpose::Answers { pass };
+        Some(PlannedTrial { block: pass, order: 1, gap_ms: 0, purpose, ..usual.clone() })
+    };
+    let firsts = plan.contenders.iter().filter_map(|contender| of(&contender.name, 1));
+    firsts.chain(of(&plan.baseline, 2)).collect()
+}
+
+fn is_second_of_baseline(planned: &PlannedTrial) -> bool {
+    planned.purpose == Purpose::Answers { pass: 2 }
+}
+
+/// The answers of a pass that has succeeded.
+fn stored(bench: &Bench, workload: &str, contender: &str, pass: u32) -> Result<Option<Vec<OneAnswer>>> {
+    let is_it = |trial: &&TrialRecord| {
+        (trial.workload.as_str(), trial.contender.as_str(), trial.status) == (workload, contender, Status::Ok)
+            && trial.purpose == Purpose::Answers { pass }
+    };
+    let Some(trial) = bench.trials.iter().find(is_it) else { return Ok(None) };
+    let path = bench.active_run.run_dir.trial_folder(trial.trial)?.join(ANSWERS_FILE);
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let answers = answers_from_bytes(&bytes);
+    answers.map(Some).with_context(|| format!("{} is no list of answers\n  next: start the run anew", path.display()))
+}
+
+/// A candidate that refuses much of a log does other work: nothing that it was timed at would mean anything.
+fn expect_most(log: &dyn Answering, candidate: &str, answers: &[OneAnswer]) -> Result<()> {
+    let mut errors: std::collections::BTreeMap<String, (usize, String)> = std::collections::BTreeMap::new();
+    let mut sent = 0;
+    for (at, answer) in answers.iter().enumerate().filter(|(_, answer)| answer.came != Came::Unsent) {
+        let Some(asked) = log.asked(at) else { continue };
+        sent += 1;
+        if let (Came::Error(code), None) = (answer.came, asked.error) {
+            let code = String::from_utf8_lossy(code.trim_ascii_end()).into_owned();
+            let place = || (0, format!("first {}:{}", asked.log, asked.line));
+            errors.entry(code).or_insert_with(place).0 += 1;
+        }
+    }
+    let refused: usize = errors.values().map(|(count, _)| count).sum();
+    if (refused as f64) <= REFUSED_MAX * f64::from(sent) {
+        return Ok(());
+    }
+    let mut errors: Vec<(String, (usize, String))> = errors.into_iter().collect();
+    errors.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    let named =
+        errors.iter().take(ERRORS_NAMED).map(|(code, (count, first))| format!("{count} times {code} ({first})"));
+    bail!(
+        "`{candidate}` refuses {refused} of {sent} statements of the log: {}\n  next: look at these statements; answers = \"off\" in [workload] measures all the same",
+        named.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn line(one: &AnswersRecord) -> String {
+    let AnswersRecord { workload, candidate, baseline, compared, .. } = one;
+    match one.differ() {
+        0 => format!("{workload}: `{candidate}` answers {compared} compared statements as `{baseline}` does"),
+        differ => format!(
+            "{workload}: `{candidate}` answers {differ} of {compared} compared statements otherwise than `{baseline}`"
+        ),
+    }
+}

@@ -1,0 +1,256 @@
+//! Whether candidates answered the statements of a replayed log as the baseline did.
+
+use record::format::PlanRecord;
+use record::format::answers::{AnswersRecord, DigestAnswers, FidelityRecord, Way};
+
+use super::Topic;
+use crate::Evidence;
+use crate::document::{Block, Column, RowKind, Section, Table};
+use crate::wording::{count, integer, joined, shortened};
+
+/// Letters of a statement in a table.
+const TEXT_MAX: usize = 90;
+
+const ABOUT: &str = "Before the first block each contender answered the whole log once, one transaction after the \
+    other, on its own copy of the data, and the baseline twice. Answers are compared by their rows: values whatever \
+    their order where the statement has no ORDER BY, exact numbers without zeros at their end, inexact ones by 15 \
+    digits, errors by their codes.";
+
+pub struct Answers;
+
+impl Topic for Answers {
+    fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let mut body: Vec<Block> =
+            evidence.run.answers.iter().flat_map(|one| of_candidate(&evidence.plan, one)).collect();
+        let fidelity = evidence.run.fidelity.iter();
+        body.extend(fidelity.filter_map(|one| recorded(&evidence.plan, one)).map(Block::para));
+        if !body.is_empty() {
+            body.push(Block::note(ABOUT));
+        }
+        Section::of("answers", "Answers", body)
+    }
+}
+
+/// A sentence for each candidate, for the first screen.
+pub fn first(evidence: &Evidence) -> Vec<Block> {
+    evidence.run.answers.iter().map(|one| Block::para(sentence(one))).collect()
+}
+
+fn of_candidate(plan: &PlanRecord, one: &AnswersRecord) -> Vec<Block> {
+    let mut body = vec![Block::para(sentence(one))];
+    body.extend(Block::table(table(plan, one, &one.differing)));
+    body.extend(Block::list(remarks(one)));
+    let environment = Block::table(table(plan, one, &one.environment));
+    body.extend(environment.map(|table| Block::fold("Answers that describe the server, and may differ", vec![table])));
+    body
+}
+
+/// `` 2 of 214 digests answer differently on `new` (17 of 94,140 statements compared). ``
+pub fn sentence(one: &AnswersRecord) -> String {
+    let AnswersRecord { candidate, baseline, compared, .. } = one;
+    let statements = integer(*compared);
+    match one.differing.len() {
+        0 if *compared == 0 => format!("No answers of `{candidate}` could be compared with those of `{baseline}`."),
+        0 => format!("`{candidate}` gave the same answers as `{baseline}` to all {statements} statements compared."),
+        digests => format!(
+            "`{candidate}` answers otherwise than `{baseline}` in {}: {} of {statements} statements compared.",
+            count(digests, "digest"),
+            integer(one.differ())
+        ),
+    }
+}
+
+fn table(plan: &PlanRecord, of: &AnswersRecord, digests: &[DigestAnswers]) -> Table {
+    let columns = [
+        Column::prose("statement", 0),
+        Column::number("compared", 3),
+        Column::number("differ", 0),
+        Column::name("how", 0),
+        Column::name(of.baseline.as_str(), 1),
+        Column::name(of.candidate.as_str(), 1),
+        Column::name("first in the log", 0),
+    ];
+    let mut table = Table { sortable: true, ..Table::new(columns) };
+    for one in digests {
+        let ways = one.ways.iter().map(|(way, times)| match one.ways.len() {
+            1 => how(*way).to_owned(),
+            _ => format!("{} ({})", how(*way), integer(*times)),
+        });
+        table.push(
+            RowKind::Plain,
+            [
+                text(plan, &of.workload, &one.digest),
+                integer(one.compared),
+                integer(one.differ),
+                joined(ways.collect()),
+                one.first.baseline.clone(),
+                one.first.candidate.clone(),
+                format!("{}:{}", one.first.log, one.first.line),
+            ],
+        );
+    }
+    table
+}
+
+fn how(way: Way) -> &'static str {
+    match way {
+        Way::Error => "an error",
+        Way::NoError => "no error",
+        Way::OtherError => "another error",
+        Way::Rows => "number of rows",
+        Way::Values => "values",
+        Way::ValuesAtLimit => "values, by ORDER BY and LIMIT: rows may be equal in that order",
+    }
+}
+
+/// A digest as its statement; one that is not timed apart by its id.
+fn text(plan: &PlanRecord, workload: &str, digest: &str) -> String {
+    let record = plan.workloads.iter().find(|record| record.label == workload);
+    let known = record.and_then(|record| record.digests.get(digest));
+    known.map_or_else(|| digest.to_owned(), |known| shortened(&known.text, TEXT_MAX))
+}
+
+/// What was compared in part, or not at all.
+fn remarks(one: &AnswersRecord) -> Vec<String> {
+    let statements = |number: u64| count_of_statements(number);
+    let mut lines = Vec::new();
+    lines.extend((one.tie_order > 0).then(|| {
+        format!("{}: the same rows, those that are equal by ORDER BY in another order.", statements(one.tie_order))
+    }));
+    let by_rows = one.by_rows.iter().map(|(class, number)| format!("{} ({class})", statements(*number)));
+    let by_rows = joined(by_rows.collect());
+    lines.extend((!by_rows.is_empty()).then(|| format!("Compared by the number of rows alone: {by_rows}.")));
+    let why = |class: &str| match class {
+        AnswersRecord::UNSTABLE => "the baseline itself answered otherwise the second time".to_owned(),
+        class => class.to_owned(),
+    };
+    let not = one.not_compared.iter().map(|(class, number)| format!("{} ({})", statements(*number), why(class)));
+    let not = joined(not.collect());
+    lines.extend((!not.is_empty()).then(|| format!("Not compared: {not}.")));
+    lines
+}
+
+fn count_of_statements(number: u64) -> String {
+    format!("{} statement{}", integer(number), if number == 1 { "" } else { "s" })
+}
+
+/// How well the replay agrees with what the log recorded.
+fn recorded(plan: &PlanRecord, one: &FidelityRecord) -> Option<String> {
+    let share = share_text(one.share()?);
+    let missed = one
+        .missed
+        .iter()
+        .map(|(digest, times)| format!("`{}` ({})", text(plan, &one.workload, digest), count_of_statements(*times)));
+    let missed = joined(missed.collect());
+    let most = if missed.is_empty() { String::new() } else { format!(" Most others: {missed}.") };
+    Some(format!(
+        "Fidelity: {share} of {} whose outcome the log has came out the same on `{}`.{most}",
+        count_of_statements(one.recorded),
+        one.contender
+    ))
+}
+
+/// `99.2 %`, rounded down: one statement in a million that came out otherwise is none of `100 %`.
+pub fn share_text(share: f64) -> String {
+    format!("{} %", (share * 1000.0).floor() / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::golden::evidence_of;
+    use fixtures::{BASELINE, CANDIDATE, Story, stored_run};
+    use record::format::DigestRecord;
+    use record::format::answers::DifferingAnswer;
+
+    fn differing() -> AnswersRecord {
+        AnswersRecord {
+            workload: "oltp_read_write".to_owned(),
+            baseline: BASELINE.to_owned(),
+            candidate: CANDIDATE.to_owned(),
+            statements: 94_200,
+            compared: 94_140,
+            equal: 94_123,
+            tie_order: 3,
+            by_rows: BTreeMap::from([("clock".to_owned(), 40)]),
+            not_compared: BTreeMap::from([(AnswersRecord::UNSTABLE.to_owned(), 50), ("random".to_owned(), 10)]),
+            differing: vec![DigestAnswers {
+                digest: "00000000000000d1".to_owned(),
+                class: "plain".to_owned(),
+                compared: 400,
+                differ: 17,
+                ways: BTreeMap::from([(Way::Values, 16), (Way::Error, 1)]),
+                first: DifferingAnswer {
+                    log: "slow.log".to_owned(),
+                    line: 812,
+                    baseline: "3 rows".to_owned(),
+                    candidate: "3 rows".to_owned(),
+                },
+            }],
+            environment: Vec::new(),
+        }
+    }
+
+    fn evidence(answers: AnswersRecord, fidelity: FidelityRecord) -> Evidence {
+        let mut stored = stored_run(&Story::default());
+        let workload = &mut stored.plan.workloads[0];
+        let label = workload.label.clone();
+        let text = "select a from t where b < ?".to_owned();
+        workload.digests.insert("00000000000000d1".to_owned(), DigestRecord { text, calls: 400, is_judged: true });
+        stored.run.answers = vec![AnswersRecord { workload: label.clone(), ..answers }];
+        stored.run.fidelity = vec![FidelityRecord { workload: label, ..fidelity }];
+        evidence_of(stored)
+    }
+
+    fn report(evidence: &Evidence, format: &str) -> String {
+        let report = crate::find(format).unwrap().write(evidence, &crate::Options::default());
+        report.unwrap().replace('\u{a0}', " ").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn every_format_has_the_statements_that_are_answered_otherwise() {
+        let fidelity =
+            FidelityRecord { contender: BASELINE.to_owned(), recorded: 1000, same: 992, ..Default::default() };
+        let evidence = evidence(differing(), fidelity);
+        for format in ["text", "html", "markdown"] {
+            let text = report(&evidence, format);
+            for part in
+                ["select a from t where b", "17 of 94,140 statements compared", "slow.log:812", "99.2 % of 1,000"]
+            {
+                assert!(text.contains(part), "{format}: {part}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn equal_answers_are_a_sentence_too() {
+        let equal = AnswersRecord { differing: Vec::new(), ..differing() };
+        let expected =
+            format!("`{CANDIDATE}` gave the same answers as `{BASELINE}` to all 94,140 statements compared.");
+        assert_eq!(sentence(&equal), expected);
+        let none = AnswersRecord { compared: 0, ..equal };
+        assert!(sentence(&none).starts_with("No answers of"), "{}", sentence(&none));
+    }
+
+    #[test]
+    fn what_was_not_compared_is_counted_with_its_reason() {
+        let lines = remarks(&differing()).join("\n");
+        for part in
+            ["3 statements: the same rows", "40 statements (clock)", "50 statements (the baseline itself", "(random)"]
+        {
+            assert!(lines.contains(part), "{part}: {lines}");
+        }
+    }
+
+    #[test]
+    fn answers_that_differ_fail_the_gate_and_a_low_fidelity_is_a_finding() {
+        let fidelity = FidelityRecord { contender: BASELINE.to_owned(), recorded: 100, same: 90, ..Default::default() };
+        let evidence = evidence(differing(), fidelity);
+        let lines = crate::sections::gate::lines(&evidence.gate().unwrap()).join("\n");
+        assert!(lines.starts_with("gate: failed") && lines.contains("17 of 94,140 statements"), "{lines}");
+        let text = report(&evidence, "text");
+        assert!(text.to_lowercase().contains("low fidelity") && text.contains("90 %"), "{text}");
+    }
+}

@@ -1,0 +1,321 @@
+//! Two servers' answers to the statements of a log, compared one by one.
+//!
+//! What the baseline answers otherwise the second time than the first follows from more than the data, and never counts
+//! against a candidate.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use load::{Answering, Asked, Came, Compared, OneAnswer};
+use record::format::answers::{AnswersRecord, DifferingAnswer, DigestAnswers, FidelityRecord, Way};
+
+/// Answers of the baseline, from two passes over the same data.
+pub struct Baseline<'a> {
+    pub name: &'a str,
+    pub answers: [&'a [OneAnswer]; 2],
+}
+
+/// Digests named where a replay is not what the log recorded.
+const MISSED_MAX: usize = 5;
+
+/// How one answer stands to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Equal,
+    TieOrder,
+    Differs(Way),
+}
+
+pub fn compare(
+    workload: &str,
+    log: &dyn Answering,
+    baseline: &Baseline,
+    candidate: (&str, &[OneAnswer]),
+) -> AnswersRecord {
+    let (candidate, answers) = candidate;
+    let mut record = AnswersRecord {
+        workload: workload.to_owned(),
+        baseline: baseline.name.to_owned(),
+        candidate: candidate.to_owned(),
+        ..AnswersRecord::default()
+    };
+    let (mut differing, mut environment) = (Digests::default(), Digests::default());
+    let [first, second] = baseline.answers;
+    for (at, ((one, again), other)) in first.iter().zip(second).zip(answers).enumerate() {
+        let Some(asked) = log.asked(at) else { continue };
+        record.statements += 1;
+        if let Some(why) = why_not(&asked, [one, again, other]) {
+            *record.not_compared.entry(why.to_owned()).or_default() += 1;
+            continue;
+        }
+        record.compared += 1;
+        let found = found(&asked, one, other);
+        let digests = if asked.compared == Compared::Apart { &mut environment } else { &mut differing };
+        digests.count(&asked, found, one, other);
+        if !matches!(found, Found::Differs(_)) {
+            record.equal += 1;
+            record.tie_order += u64::from(found == Found::TieOrder);
+            if asked.compared == Compared::Rows {
+                *record.by_rows.entry(asked.class.to_owned()).or_default() += 1;
+            }
+        }
+    }
+    record.differing = differing.that_differ();
+    record.environment = environment.that_differ();
+    record
+}
+
+/// Why a statement is not compared.
+fn why_not(asked: &Asked, [one, again, other]: [&OneAnswer; 3]) -> Option<&'static str> {
+    match () {
+        () if asked.compared == Compared::Never => Some(asked.class),
+        () if [one, again, other].iter().any(|answer| answer.came == Came::Unsent) => Some(AnswersRecord::UNSENT),
+        () if matches!(found(asked, one, again), Found::Differs(_)) => Some(AnswersRecord::UNSTABLE),
+        () => None,
+    }
+}
+
+fn found(asked: &Asked, one: &OneAnswer, other: &OneAnswer) -> Found {
+    match (one.came, other.came) {
+        (Came::Error(code), Came::Error(other)) if code == other => return Found::Equal,
+        (Came::Error(_), Came::Error(_)) => return Found::Differs(Way::OtherError),
+        (_, Came::Error(_)) => return Found::Differs(Way::Error),
+        (Came::Error(_), _) => return Found::Differs(Way::NoError),
+        (one, other) if one != other => return Found::Differs(Way::Rows),
+        _ if one.count != other.count => return Found::Differs(Way::Rows),
+        _ => {}
+    }
+    match () {
+        () if asked.compared == Compared::Rows || one.in_order == other.in_order => Found::Equal,
+        () if one.any_order == other.any_order && asked.is_ordered => Found::TieOrder,
+        () if one.any_order == other.any_order => Found::Equal,
+        () if asked.is_ordered && asked.is_limited => Found::Differs(Way::ValuesAtLimit),
+        () => Found::Differs(Way::Values),
+    }
+}
+
+/// Statements by their digests.
+#[derive(Default)]
+struct Digests(BTreeMap<String, Counted>);
+
+#[derive(Default)]
+struct Counted {
+    class: &'static str,
+    compared: u64,
+    ways: BTreeMap<Way, u64>,
+    first: Option<DifferingAnswer>,
+}
+
+impl Digests {
+    fn count(&mut self, asked: &Asked, found: Found, one: &OneAnswer, other: &OneAnswer) {
+        let counted = self.0.entry(asked.digest.to_owned()).or_default();
+        counted.class = asked.class;
+        counted.compared += 1;
+        let Found::Differs(way) = found else { return };
+        *counted.ways.entry(way).or_default() += 1;
+        counted.first.get_or_insert_with(|| DifferingAnswer {
+            log: asked.log.to_owned(),
+            line: asked.line,
+            baseline: text(one),
+            candidate: text(other),
+        });
+    }
+
+    /// Most often first.
+    fn that_differ(self) -> Vec<DigestAnswers> {
+        let digest = |(digest, Counted { class, compared, ways, first }): (String, Counted)| {
+            let differ = ways.values().sum();
+            Some(DigestAnswers { digest, class: class.to_owned(), compared, differ, ways, first: first? })
+        };
+        let mut all: Vec<DigestAnswers> = self.0.into_iter().filter_map(digest).collect();
+        all.sort_by_key(|one| Reverse(one.differ));
+        all
+    }
+}
+
+/// An answer without its values: they are customers' data.
+fn text(answer: &OneAnswer) -> String {
+    let rows = |count: u64| format!("{count} row{}", if count == 1 { "" } else { "s" });
+    match answer.came {
+        Came::Unsent => "not sent".to_owned(),
+        Came::Rows => rows(answer.count),
+        Came::Change => format!("{} changed", rows(answer.count)),
+        Came::Error(code) => format!("error {}", String::from_utf8_lossy(code.trim_ascii_end())),
+    }
+}
+
+/// The outcome of each statement beside the one that the log recorded.
+pub fn fidelity(workload: &str, log: &dyn Answering, contender: &str, answers: &[OneAnswer]) -> FidelityRecord {
+    let mut record =
+        FidelityRecord { workload: workload.to_owned(), contender: contender.to_owned(), ..FidelityRecord::default() };
+    let mut missed: BTreeMap<String, u64> = BTreeMap::new();
+    for (at, answer) in answers.iter().enumerate() {
+        let Some(asked) = log.asked(at) else { continue };
+        let Some(is_same) = is_as_logged(&asked, answer) else { continue };
+        record.recorded += 1;
+        record.same += u64::from(is_same);
+        if !is_same {
+            *missed.entry(asked.digest.to_owned()).or_default() += 1;
+        }
+    }
+    record.missed = missed.into_iter().collect();
+    record.missed.sort_by_key(|(_, count)| Reverse(*count));
+    record.missed.truncate(MISSED_MAX);
+    record
+}
+
+/// None where the log does not have the outcome, or the statement's answer does not follow from the data.
+fn is_as_logged(asked: &Asked, answer: &OneAnswer) -> Option<bool> {
+    if matches!(asked.compared, Compared::Never | Compared::Apart) {
+        return None;
+    }
+    match (answer.came, asked.error) {
+        (Came::Unsent, _) => None,
+        (Came::Error(code), Some(logged)) => Some(code == logged),
+        (_, Some(_)) => Some(false),
+        (Came::Error(_), None) if asked.knows_errors => Some(false),
+        // A log without errors has no rows where one was.
+        (Came::Error(_), None) => Some(asked.rows.or(asked.affected)? == 0 && asked.affected.unwrap_or(0) == 0),
+        (Came::Rows, None) => asked.rows.map(|rows| rows == answer.count).or(asked.knows_errors.then_some(true)),
+        (Came::Change, None) => asked.affected.map(|rows| rows == answer.count).or(asked.knows_errors.then_some(true)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use load::{AnswerLog, Workload};
+
+    use super::*;
+
+    struct Log(Vec<Asked<'static>>);
+
+    impl Answering for Log {
+        fn statements(&self) -> usize {
+            self.0.len()
+        }
+        fn asked(&self, statement: usize) -> Option<Asked<'_>> {
+            self.0.get(statement).cloned()
+        }
+        fn expected_duration(&self) -> std::time::Duration {
+            std::time::Duration::ZERO
+        }
+        fn noting(&self, _: Arc<AnswerLog>) -> Arc<dyn Workload> {
+            unreachable!("nothing is replayed here")
+        }
+    }
+
+    const ASKED: Asked<'static> = Asked {
+        digest: "00000000000000d1",
+        class: "plain",
+        compared: Compared::Values,
+        is_ordered: false,
+        is_limited: false,
+        log: "slow.log",
+        line: 7,
+        error: None,
+        knows_errors: false,
+        rows: None,
+        affected: None,
+    };
+
+    fn rows(count: u64, in_order: u64, any_order: u64) -> OneAnswer {
+        OneAnswer { came: Came::Rows, count, in_order, any_order }
+    }
+
+    fn error(code: &[u8; 5]) -> OneAnswer {
+        OneAnswer { came: Came::Error(*code), ..OneAnswer::default() }
+    }
+
+    /// What comes of one statement, where the baseline answers the same twice.
+    fn compared(asked: Asked<'static>, one: OneAnswer, other: OneAnswer) -> AnswersRecord {
+        compared_again(asked, one, one, other)
+    }
+
+    fn compared_again(asked: Asked<'static>, one: OneAnswer, again: OneAnswer, other: OneAnswer) -> AnswersRecord {
+        let baseline = Baseline { name: "old", answers: [&[one], &[again]] };
+        compare("shop", &Log(vec![asked]), &baseline, ("new", &[other]))
+    }
+
+    #[test]
+    fn what_differs_is_told_by_how_it_does() {
+        let ordered = Asked { is_ordered: true, ..ASKED };
+        let limited = Asked { is_limited: true, ..ordered.clone() };
+        let check = |asked: &Asked<'static>, one: OneAnswer, other: OneAnswer, expected: Option<Way>| {
+            let record = compared(asked.clone(), one, other);
+            let way = record.differing.first().and_then(|digest| digest.ways.keys().next().copied());
+            assert_eq!((way, record.equal), (expected, u64::from(expected.is_none())), "{asked:?} {one:?} {other:?}");
+        };
+        check(&ASKED, rows(2, 1, 5), rows(2, 1, 5), None);
+        check(&ASKED, rows(2, 1, 5), rows(2, 9, 5), None);
+        check(&ordered, rows(2, 1, 5), rows(2, 9, 5), None);
+        check(&ASKED, rows(2, 1, 5), rows(2, 9, 6), Some(Way::Values));
+        check(&ordered, rows(2, 1, 5), rows(2, 9, 6), Some(Way::Values));
+        check(&limited, rows(2, 1, 5), rows(2, 9, 6), Some(Way::ValuesAtLimit));
+        check(&ASKED, rows(2, 1, 5), rows(3, 1, 5), Some(Way::Rows));
+        check(&ASKED, rows(2, 1, 5), error(b"1064 "), Some(Way::Error));
+        check(&ASKED, error(b"1064 "), rows(2, 1, 5), Some(Way::NoError));
+        check(&ASKED, error(b"1064 "), error(b"1062 "), Some(Way::OtherError));
+        check(&ASKED, error(b"1064 "), error(b"1064 "), None);
+    }
+
+    #[test]
+    fn another_order_of_ties_is_no_difference_and_is_counted() {
+        let ordered = Asked { is_ordered: true, ..ASKED };
+        assert_eq!(compared(ordered, rows(2, 1, 5), rows(2, 9, 5)).tie_order, 1);
+        assert_eq!(compared(ASKED, rows(2, 1, 5), rows(2, 9, 5)).tie_order, 0);
+    }
+
+    #[test]
+    fn what_does_not_follow_from_the_data_is_not_compared() {
+        let why = |record: AnswersRecord| record.not_compared.keys().next().cloned().unwrap_or_default();
+        let random = Asked { class: "random", compared: Compared::Never, ..ASKED };
+        assert_eq!(why(compared(random, rows(1, 1, 1), rows(1, 2, 2))), "random");
+        assert_eq!(why(compared(ASKED, rows(1, 1, 1), OneAnswer::default())), AnswersRecord::UNSENT);
+        let unstable = compared_again(ASKED, rows(1, 1, 1), rows(1, 2, 2), rows(1, 3, 3));
+        assert_eq!((unstable.differ(), why(unstable)), (0, AnswersRecord::UNSTABLE.to_owned()));
+    }
+
+    #[test]
+    fn a_class_may_be_compared_by_rows_alone_or_apart() {
+        let by_rows = Asked { class: "clock", compared: Compared::Rows, ..ASKED };
+        let record = compared(by_rows.clone(), rows(1, 1, 1), rows(1, 2, 2));
+        assert_eq!((record.equal, record.by_rows.get("clock")), (1, Some(&1)));
+        assert_eq!(compared(by_rows, rows(1, 1, 1), rows(2, 2, 2)).differ(), 1);
+        let server = Asked { class: "server", compared: Compared::Apart, ..ASKED };
+        let record = compared(server, rows(1, 1, 1), rows(1, 2, 2));
+        assert_eq!((record.differ(), record.environment.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_difference_names_its_entry_and_no_value() {
+        let record = compared(ASKED, rows(1, 1, 5), error(b"1146 "));
+        let first = &record.differing[0].first;
+        assert_eq!((first.log.as_str(), first.line), ("slow.log", 7));
+        assert_eq!((first.baseline.as_str(), first.candidate.as_str()), ("1 row", "error 1146"));
+    }
+
+    #[test]
+    fn fidelity_is_of_what_the_log_recorded() {
+        let check = |asked: Asked<'static>, answer: OneAnswer, expected: (u64, u64)| {
+            let record = fidelity("shop", &Log(vec![asked.clone()]), "old", &[answer]);
+            assert_eq!((record.recorded, record.same), expected, "{asked:?} {answer:?}");
+        };
+        let change = OneAnswer { came: Came::Change, count: 1, ..OneAnswer::default() };
+        let with = |rows, affected| Asked { rows, affected, ..ASKED };
+        check(ASKED, rows(3, 0, 0), (0, 0));
+        check(with(Some(3), None), rows(3, 0, 0), (1, 1));
+        check(with(Some(3), None), rows(2, 0, 0), (1, 0));
+        check(with(Some(0), Some(1)), change, (1, 1));
+        check(with(Some(0), None), change, (0, 0));
+        check(with(Some(0), Some(0)), error(b"1062 "), (1, 1));
+        check(with(Some(3), Some(0)), error(b"1062 "), (1, 0));
+        let known = Asked { knows_errors: true, ..ASKED };
+        check(known.clone(), rows(3, 0, 0), (1, 1));
+        check(known.clone(), error(b"42P01"), (1, 0));
+        check(Asked { error: Some(*b"42P01"), ..known.clone() }, error(b"42P01"), (1, 1));
+        check(Asked { error: Some(*b"42P01"), ..known }, rows(3, 0, 0), (1, 0));
+        check(ASKED, OneAnswer::default(), (0, 0));
+    }
+}
