@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use capture::{Class, Code};
+use capture::Code;
 use driver::{Answer, AnyConnection, Connection, Error, Rows, Statement as Prepared, Value};
 use load::{AnswerLog, Attempt, Clock, Fatal, Outcome, Slot, Timing, code_of};
 
@@ -80,6 +80,8 @@ pub struct Client {
     /// Where answers are kept, and the rows of the last one.
     pub answers: Option<Arc<AnswerLog>>,
     pub rows: Rows,
+    /// What its session's clock was set to, where answers are kept.
+    pub second: Option<i64>,
 }
 
 /// How a statement came out.
@@ -141,6 +143,7 @@ impl Client {
             return Ok(false);
         }
         self.connection.forget_statements();
+        self.second = None;
         match database {
             Some(database) => {
                 let dial = self.slot.dial.as_ref().ok_or_else(|| Fatal::new("sessions need connections"))?;
@@ -353,9 +356,11 @@ impl Client {
     async fn send_noting(&mut self, at: usize, statement: &Statement, log: &AnswerLog) -> Result<Answer, Error> {
         let schedule = Arc::clone(&self.schedule);
         let about = &schedule.digests[statement.digest as usize];
-        if schedule.is_mysql && about.class == Class::Clock {
-            let second = (schedule.first_us + statement.due_us as i64).div_euclid(1_000_000);
+        let second = (schedule.first_us + statement.due_us as i64).div_euclid(1_000_000);
+        if schedule.is_mysql && self.second != Some(second) {
+            // Columns may take the time as their default, so it is not for statements alone that ask for it.
             self.connection.query_bytes(format!("SET timestamp = {second}").as_bytes()).await?;
+            self.second = Some(second);
         }
         let mut rows = std::mem::take(&mut self.rows);
         let answered = self.send(statement, Some(&mut rows)).await;
@@ -420,6 +425,7 @@ impl Client {
         if self.slot.timeline.is_stopped() || lost * 100 > sessions {
             return Err(Fatal::new(format!("{lost} of {sessions} sessions lost their connection: {error}")));
         }
+        self.second = None;
         Ok(self.connection.reconnect(CONNECT_TIMEOUT)?)
     }
 

@@ -178,6 +178,7 @@ impl Workload for Replay {
             prepared: Vec::new(),
             answers: self.answers.clone(),
             rows: Rows::with_names(),
+            second: None,
         };
         Ok(Box::pin(client.replay()))
     }

@@ -1,7 +1,7 @@
 //! Whether candidates answered the statements of a replayed log as the baseline did.
 
-use record::format::PlanRecord;
 use record::format::answers::{AnswersRecord, DigestAnswers, FidelityRecord, Way};
+use record::format::{DecisionKind, PlanRecord, Purpose};
 
 use super::Topic;
 use crate::Evidence;
@@ -22,6 +22,7 @@ impl Topic for Answers {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let mut body: Vec<Block> =
             evidence.run.answers.iter().flat_map(|one| of_candidate(&evidence.plan, one)).collect();
+        body.extend(missing(evidence).into_iter().map(Block::para));
         let fidelity = evidence.run.fidelity.iter();
         body.extend(fidelity.filter_map(|one| recorded(&evidence.plan, one)).map(Block::para));
         if !body.is_empty() {
@@ -33,7 +34,19 @@ impl Topic for Answers {
 
 /// A sentence for each candidate, for the first screen.
 pub fn first(evidence: &Evidence) -> Vec<Block> {
-    evidence.run.answers.iter().map(|one| Block::para(sentence(one))).collect()
+    let compared = evidence.run.answers.iter().map(sentence);
+    compared.chain(missing(evidence)).map(Block::para).collect()
+}
+
+/// Why answers that were to be compared were not.
+fn missing(evidence: &Evidence) -> Vec<String> {
+    let failed = evidence.trials.of(|purpose| matches!(purpose, Purpose::Answers { .. }));
+    let failed = failed.filter_map(|trial| Some((&trial.contender, trial.failure.as_ref()?.message.as_str())));
+    let left_out = evidence.run.decided(DecisionKind::LeftOut);
+    let left_out = left_out.filter(|one| matches!(one.purpose, Purpose::Answers { .. }));
+    let left_out = left_out.map(|one| (&one.contender, one.because.as_str()));
+    let line = |(contender, why): (&String, &str)| format!("Answers of `{contender}` were not compared: {why}.");
+    failed.chain(left_out).map(line).collect()
 }
 
 fn of_candidate(plan: &PlanRecord, one: &AnswersRecord) -> Vec<Block> {
@@ -162,8 +175,9 @@ mod tests {
     use super::*;
     use crate::golden::evidence_of;
     use fixtures::{BASELINE, CANDIDATE, Story, stored_run};
-    use record::format::DigestRecord;
+    use record::StoredTrials;
     use record::format::answers::DifferingAnswer;
+    use record::format::{DigestRecord, Failure, Status, TrialRecord};
 
     fn differing() -> AnswersRecord {
         AnswersRecord {
@@ -222,6 +236,23 @@ mod tests {
                 assert!(text.contains(part), "{format}: {part}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn a_pass_that_failed_is_named_on_the_first_screen() {
+        let mut evidence = evidence(differing(), FidelityRecord::default());
+        let mut trials = evidence.trials.all();
+        let failure = Failure { step: "load".into(), message: "more than 64 MiB".into(), ..Failure::default() };
+        trials.push(TrialRecord {
+            trial: trials.len() as u32 + 1,
+            purpose: Purpose::Answers { pass: 1 },
+            status: Status::Failed,
+            failure: Some(failure),
+            ..trials[0].clone()
+        });
+        evidence.trials = StoredTrials::new(trials, None);
+        assert!(missing(&evidence)[0].ends_with("were not compared: more than 64 MiB."), "{:?}", missing(&evidence));
+        assert_eq!(first(&evidence).len(), 2);
     }
 
     #[test]
