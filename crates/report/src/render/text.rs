@@ -77,8 +77,10 @@ pub fn brief(document: &Document, layout: Layout) -> String {
     };
     // A narrow terminal has longer texts.
     let most = BRIEF_LINES * 80 / layout.width.min(80);
-    let fits = |text: &String| text.lines().count() <= most;
-    LIMITS.map(limited).into_iter().reduce(|text, shorter| if fits(&text) { text } else { shorter }).unwrap_or_default()
+    let texts = LIMITS.map(limited);
+    let within = |most: usize| texts.iter().find(|text| text.lines().count() <= most);
+    // An answer over several workloads is longer than a screen, and one without its lists says too little.
+    within(most).or_else(|| within(2 * most)).or(texts.last()).cloned().unwrap_or_default()
 }
 
 fn head(document: &Document, layout: Layout) -> Vec<String> {

@@ -93,10 +93,10 @@ fn headline(pairs: &[Pair]) -> String {
     let parts = || pairs.iter().filter_map(|(_, duel)| kinds_of(duel));
     let kinds = |verdict: Verdict| parts().map(|parts| kinds_with(parts, verdict).len()).sum::<usize>();
     let all: usize = parts().map(|parts| parts.operations.len()).sum();
-    let faster = match (workloads(Verdict::Faster), kinds(Verdict::Faster)) {
-        (0, 0) => "none of them".to_owned(),
-        (workloads, kinds) => format!("{} and in {}", count(workloads, "workload"), count(kinds, "kind")),
-    };
+    let some = [(workloads(Verdict::Faster), "workload"), (kinds(Verdict::Faster), "kind")];
+    let some = some.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun));
+    let faster = some.collect::<Vec<_>>().join(" and in ");
+    let faster = if faster.is_empty() { "none of them" } else { &faster };
     format!(
         "`{}` is slower than `{}` in {} of {} and in {} of {}, and faster in {faster}.",
         duel.candidate,
