@@ -5,7 +5,7 @@
 //! it judges at the error rate divided by their number. Points can fail it; what is not decided at a point alone
 //! leaves it as the whole sweep has it.
 
-use record::format::answers::{AnswersRecord, Way};
+use record::format::answers::AnswersRecord;
 use record::format::{PlanRecord, Point, RunRecord, TrialRecord, measured};
 use record::rule::at_gate_level;
 pub use record::rule::gate_level as level;
@@ -110,8 +110,7 @@ fn other_answers(plan: &PlanRecord, run: &RunRecord) -> Vec<OtherAnswers> {
         asked.and_then(|asked| asked.as_bool()) != Some(false)
     };
     let of = |one: &AnswersRecord| {
-        let ways = one.differing.iter().flat_map(|digest| &digest.ways);
-        let differ = ways.filter(|(way, _)| **way != Way::ValuesAtLimit).map(|(_, times)| times).sum();
+        let differ = one.differ() - one.at_limits();
         let AnswersRecord { workload, baseline, candidate, compared, .. } = one.clone();
         (differ > 0 && is_asked(&workload)).then_some(OtherAnswers { workload, baseline, candidate, differ, compared })
     };

@@ -172,9 +172,12 @@ fn expect_most(log: &dyn Answering, candidate: &str, answers: &[OneAnswer]) -> R
 
 fn line(one: &AnswersRecord) -> String {
     let AnswersRecord { workload, candidate, baseline, compared, .. } = one;
-    match one.differ() {
-        0 => format!("{workload}: `{candidate}` answers {compared} compared statements as `{baseline}` does"),
-        differ => format!(
+    match (one.differ() - one.at_limits(), one.at_limits()) {
+        (0, 0) => format!("{workload}: `{candidate}` answers {compared} compared statements as `{baseline}` does"),
+        (0, ties) => format!(
+            "{workload}: `{candidate}` answers {compared} compared statements as `{baseline}` does, but for {ties} at a LIMIT"
+        ),
+        (differ, _) => format!(
             "{workload}: `{candidate}` answers {differ} of {compared} compared statements otherwise than `{baseline}`"
         ),
     }

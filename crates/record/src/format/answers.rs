@@ -44,6 +44,11 @@ impl AnswersRecord {
     pub fn differ(&self) -> u64 {
         self.differing.iter().map(|digest| digest.differ).sum()
     }
+
+    /// Of these, those that may be other rows which are equal in their order.
+    pub fn at_limits(&self) -> u64 {
+        self.differing.iter().filter_map(|digest| digest.ways.get(&Way::ValuesAtLimit)).sum()
+    }
 }
 
 /// The statements of one digest.

@@ -58,17 +58,33 @@ fn of_candidate(plan: &PlanRecord, one: &AnswersRecord) -> Vec<Block> {
     body
 }
 
-/// `` 2 of 214 digests answer differently on `new` (17 of 94,140 statements compared). ``
+/// `` `new` answers otherwise than `old` in 2 digests: 17 of 94,140 statements compared. ``
 pub fn sentence(one: &AnswersRecord) -> String {
     let AnswersRecord { candidate, baseline, compared, .. } = one;
     let statements = integer(*compared);
-    match one.differing.len() {
-        0 if *compared == 0 => format!("No answers of `{candidate}` could be compared with those of `{baseline}`."),
+    let ties = one.at_limits();
+    let differ = one.differ() - ties;
+    let digests = one.differing.iter().filter(|digest| digest.ways.keys().any(|way| *way != Way::ValuesAtLimit));
+    let first = match digests.count() {
+        _ if *compared == 0 => format!("No answers of `{candidate}` could be compared with those of `{baseline}`."),
+        0 if ties > 0 => {
+            let same = integer(compared - ties);
+            format!(
+                "`{candidate}` gave the same answers as `{baseline}` to {same} of {statements} statements compared."
+            )
+        }
         0 => format!("`{candidate}` gave the same answers as `{baseline}` to all {statements} statements compared."),
         digests => format!(
             "`{candidate}` answers otherwise than `{baseline}` in {}: {} of {statements} statements compared.",
             count(digests, "digest"),
-            integer(one.differ())
+            integer(differ)
+        ),
+    };
+    match ties {
+        0 => first,
+        ties => format!(
+            "{first} {} with ORDER BY and LIMIT returned other rows, which may be equal in that order.",
+            count_of_statements(ties)
         ),
     }
 }
@@ -112,7 +128,7 @@ fn how(way: Way) -> &'static str {
         Way::OtherError => "another error",
         Way::Rows => "number of rows",
         Way::Values => "values",
-        Way::ValuesAtLimit => "values, by ORDER BY and LIMIT: rows may be equal in that order",
+        Way::ValuesAtLimit => "values at a LIMIT",
     }
 }
 
@@ -263,6 +279,20 @@ mod tests {
         assert_eq!(sentence(&equal), expected);
         let none = AnswersRecord { compared: 0, ..equal };
         assert!(sentence(&none).starts_with("No answers of"), "{}", sentence(&none));
+    }
+
+    #[test]
+    fn other_rows_at_a_limit_are_told_apart_from_differences() {
+        let mut only = differing();
+        only.differing[0].ways = BTreeMap::from([(Way::ValuesAtLimit, 17)]);
+        let text = sentence(&only);
+        for part in ["the same answers", "94,123 of 94,140", "17 statements with ORDER BY and LIMIT"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        only.differing[0].ways.insert(Way::Error, 2);
+        only.differing[0].differ = 19;
+        let text = sentence(&only);
+        assert!(text.contains("in 1 digest: 2 of 94,140") && text.contains("17 statements with"), "{text}");
     }
 
     #[test]
