@@ -169,9 +169,7 @@ fn bars(name: &str, parts: &[Part]) -> Option<Chart> {
     (!bars.is_empty()).then(|| Chart {
         title,
         legend: tones.into_iter().map(|(tone, text)| Key::tone(tone, text)).collect(),
-        caption: Text::plain(
-            "Those that differ come first, then by their share of the time. Right of 1 the candidate is better. Thin: the interval.",
-        ),
+        caption: Text::plain("Those that differ come first. Right of 1 the candidate is better. Thin: the interval."),
         alt: format!("The ratio of each {name}; the tables have the figures."),
         table: None,
         plot: Plot::Rows(Rows {
