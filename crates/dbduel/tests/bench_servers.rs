@@ -90,7 +90,9 @@ impl Subject {
         let ours = rows.iter().filter(|row| row[3].as_deref() == Some(DATABASE));
         let ids: Vec<String> = ours.map(|row| row[0].clone().unwrap()).collect();
         for id in &ids {
-            admin.run(&format!("KILL {id}")).unwrap();
+            // One may have ended meanwhile.
+            let killed = admin.run(&format!("KILL {id}"));
+            assert!(killed.as_ref().err().is_none_or(|error| error.to_string().contains("1094")), "{killed:?}");
         }
         ids.len()
     }
@@ -134,8 +136,8 @@ fn killed_connections_are_opened_again_and_counted(dialect: Dialect) {
     subject.expect(0, &format!("{tables} check"));
 }
 
-/// An account that is gone when its connections end, and one whose privileges are taken from it: what an open loop did not
-/// carry out stands in the first lines, as a share of what was due.
+/// An account that cannot log in any more when its connections end, and one whose privileges are taken from it: what an
+/// open loop did not carry out stands in the first lines, as a share of what was due.
 fn transactions_that_are_lost_for_good_stand_first(dialect: Dialect) {
     let subject = Subject::new(dialect);
     let tables = "oltp_read_write --table-size=1000";
@@ -143,11 +145,16 @@ fn transactions_that_are_lost_for_good_stand_first(dialect: Dialect) {
     let (family, account) =
         if dialect == Dialect::Postgres { ("pgsql", "leaver") } else { ("mysql", "'leaver'@'localhost'") };
     let by_admin = |sql: &str| _ = subject.admin_of(DATABASE).run(sql).unwrap();
-    let (make, leave) = match dialect {
-        Dialect::Postgres => ("CREATE ROLE leaver LOGIN", "ALTER ROLE leaver NOLOGIN"),
-        _ => ("CREATE USER 'leaver'@'localhost'", "DROP USER 'leaver'@'localhost'"),
+    let make = match dialect {
+        Dialect::Postgres => "CREATE ROLE leaver LOGIN",
+        _ => "CREATE USER 'leaver'@'localhost'",
     };
     by_admin(make);
+    // A session of MySQL 8.0 loses its privileges with its account, and would end by that.
+    let lock_out = match dialect {
+        Dialect::Postgres => "ALTER ROLE leaver NOLOGIN",
+        _ => "ALTER USER 'leaver'@'localhost' IDENTIFIED BY 'another'",
+    };
     let line = format!("{tables} --{family}-user=leaver --{family}-password= --threads=2 --rate=40 --time=3");
     let bench = |meanwhile: &dyn Fn()| {
         by_admin(&format!("GRANT ALL ON sbtest1 TO {account}"));
@@ -164,14 +171,21 @@ fn transactions_that_are_lost_for_good_stand_first(dialect: Dialect) {
     let out = bench(&|| by_admin(&format!("REVOKE ALL ON sbtest1 FROM {account}")));
     assert!(out.find("PARTIAL: a client stopped").unwrap() < out.find("\nLOST: ").unwrap(), "{out}");
     expect_lost(&out, 1);
+    let alter = "ALTER USER 'leaver'@'localhost' IDENTIFIED BY ''";
+    if dialect == Dialect::MySql && subject.admin_of(DATABASE).run(alter).is_err() {
+        println!("skipped: this server changes no password by ALTER USER");
+        return by_admin("DROP USER 'leaver'@'localhost'");
+    }
     let out = bench(&|| {
-        by_admin(leave);
+        by_admin(lock_out);
         assert!(subject.kill_connections() > 0);
     });
     expect_lost(&out, 20);
     if dialect == Dialect::Postgres {
         subject.drop_database();
         subject.admin().run("DROP ROLE leaver").unwrap();
+    } else {
+        by_admin("DROP USER 'leaver'@'localhost'");
     }
 }
 
