@@ -4,6 +4,8 @@
 
 mod real_server;
 
+use std::sync::Barrier;
+
 use driver::{Admin, Dialect, Error, Login, Secret, advice_in};
 
 use real_server::{LIMIT, administrator, login, socket, variable};
@@ -35,6 +37,24 @@ fn provoke(dialect: Dialect, login: &Login, codes: &[&str], statements: &[&str],
         true => explained(&failure(dialect, login, statements), codes),
         false => eprintln!("skipped: {codes:?} needs {needs}"),
     }
+}
+
+/// Two transactions that each wait for the row of the other.
+fn deadlock(dialect: Dialect, login: &Login) -> Error {
+    let both_begun = Barrier::new(2);
+    let changes = |own: u32, other: u32| {
+        let mut session = open(dialect, login).unwrap();
+        let change = |id: u32| format!("UPDATE advised_locks SET x = 8 WHERE id = {id}");
+        session.run("BEGIN").unwrap();
+        session.run(&change(own)).unwrap();
+        both_begun.wait();
+        session.run(&change(other))
+    };
+    let ends = std::thread::scope(|scope| {
+        let one = scope.spawn(|| changes(1, 2));
+        [changes(2, 1), one.join().unwrap()]
+    });
+    ends.into_iter().find_map(Result::err).expect("one of them is chosen")
 }
 
 mod mysql {
@@ -97,6 +117,19 @@ mod mysql {
         provoke(&["1969"], &["SET max_statement_time = 0.005", late], "SET max_statement_time = 0.005");
     }
 
+    /// What a setting of the whole server refuses to sessions that begin then.
+    fn under_limits(admin: &mut Admin, known: &Login) {
+        let mut refused = |setting: &str, value: &str, statement: &str, code: &str| {
+            let before = admin.value(&format!("SELECT @@GLOBAL.{setting}")).unwrap().unwrap();
+            admin.run(&format!("SET GLOBAL {setting} = {value}")).unwrap();
+            let error = open(DIALECT, known).unwrap().rows(statement).err();
+            admin.run(&format!("SET GLOBAL {setting} = {before}")).unwrap();
+            explained(&error.expect("it is refused"), &[code]);
+        };
+        refused("read_only", "1", "UPDATE advised_locks SET x = 10", "1290");
+        refused("max_allowed_packet", "1024", &format!("SELECT '{}'", "x".repeat(100_000)), "1153");
+    }
+
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
     fn what_servers_refuse_is_explained() {
@@ -104,7 +137,7 @@ mod mysql {
         let mut admin = open(DIALECT, &administrator(DIALECT)).unwrap();
         admin.run("DROP TABLE IF EXISTS advised_locks").unwrap();
         admin.run("CREATE TABLE advised_locks (id INT PRIMARY KEY, x INT) ENGINE = InnoDB").unwrap();
-        admin.run("INSERT INTO advised_locks VALUES (1, 1)").unwrap();
+        admin.run("INSERT INTO advised_locks VALUES (1, 1), (2, 1)").unwrap();
         statements(&known);
         let before = admin.value("SELECT @@GLOBAL.max_prepared_stmt_count").unwrap().unwrap();
         admin.run("SET GLOBAL max_prepared_stmt_count = 0").unwrap();
@@ -116,6 +149,8 @@ mod mysql {
         let waits = ["SET innodb_lock_wait_timeout = 1", "UPDATE advised_locks SET x = 3"];
         provoke(DIALECT, &administrator(DIALECT), &["1205"], &waits, "SET innodb_lock_wait_timeout = 1");
         admin.run("ROLLBACK").unwrap();
+        explained(&deadlock(DIALECT, &administrator(DIALECT)), &["1213"]);
+        under_limits(&mut admin, &known);
         admin.run("DROP TABLE advised_locks").unwrap();
         logins(&known);
     }
@@ -145,7 +180,7 @@ mod postgres {
         let mut admin = open(DIALECT, &root).unwrap();
         admin.run("DROP TABLE IF EXISTS advised_locks").unwrap();
         admin.run("CREATE TABLE advised_locks (id INT PRIMARY KEY, x INT)").unwrap();
-        admin.run("INSERT INTO advised_locks VALUES (1, 1)").unwrap();
+        admin.run("INSERT INTO advised_locks VALUES (1, 1), (2, 1)").unwrap();
         admin.run("BEGIN").unwrap();
         admin.run("UPDATE advised_locks SET x = 2").unwrap();
         provoke(&["55P03"], &["SET lock_timeout = 20", "UPDATE advised_locks SET x = 3"]);
@@ -155,6 +190,13 @@ mod postgres {
         other.rows("SELECT * FROM advised_locks").unwrap();
         admin.run("UPDATE advised_locks SET x = 4").unwrap();
         explained(&other.run("UPDATE advised_locks SET x = 5").unwrap_err(), &["40001"]);
+        admin.run("ROLLBACK").unwrap();
+        other.run("ROLLBACK").unwrap();
+        explained(&deadlock(DIALECT, &root), &["40P01"]);
+        let locks = "SELECT count(pg_advisory_xact_lock(g)) FROM generate_series(1, 5000000) g";
+        provoke(&["53200"], &[locks]);
+        explained(&admin.fetch("SELECT $1::int", &[]).unwrap_err(), &["08P01"]);
+        explained(&open(DIALECT, &login("nobody_here", "")).err().expect("it is refused"), &["28000", "28P01"]);
         admin.run("DROP ROLE IF EXISTS advised").unwrap();
         admin.run("CREATE ROLE advised").unwrap();
         provoke(&["42501"], &["SET ROLE advised", "SELECT * FROM advised_locks"]);
