@@ -218,8 +218,7 @@ impl Maker {
         if one.database.is_empty() {
             return;
         }
-        let next = self.databases.len() as u32 + 1;
-        let number = *self.databases.entry(one.database.to_vec()).or_insert(next);
+        let number = self.numbered_database(one.database);
         let Some(session) = self.sessions.get_mut(&one.session) else { return };
         if session.first_database == 0 {
             session.first_database = number;
@@ -232,14 +231,18 @@ impl Maker {
         }
     }
 
+    fn numbered_database(&mut self, name: &[u8]) -> u32 {
+        let next = self.databases.len() as u32 + 1;
+        *self.databases.entry(name.to_vec()).or_insert(next)
+    }
+
     /// The database of a `USE`.
     fn used(&mut self, one: &Instance<'_>) -> u32 {
         let name = one.text.trim_ascii();
         let name = name.get(3..).unwrap_or_default().trim_ascii();
         let name = name.strip_suffix(b";").unwrap_or(name).trim_ascii_end();
         let name = name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(name);
-        let next = self.databases.len() as u32 + 1;
-        let number = *self.databases.entry(name.to_vec()).or_insert(next);
+        let number = self.numbered_database(name);
         if let Some(session) = self.sessions.get_mut(&one.session) {
             session.database = number;
             if session.first_database == 0 {
