@@ -248,8 +248,7 @@ pub fn report(
     }
     let mut remarks = trial::remarks(&tally.programs);
     remarks.extend(trial::remarks_of_script(tally));
-    let of_log = workload.replays().map(|log| log.remarks(tally)).unwrap_or_default();
-    remarks.extend(of_log.into_iter().map(|(flag, why)| (flag.to_owned(), why)));
+    remarks.extend(workload.replays().into_iter().flat_map(|log| log.remarks(tally)));
     remarks.extend(remarks_of_answers(workload, tally, tables));
     if is_busy_loop(request, workload) {
         remarks.extend(trial::latency::starved(tally));

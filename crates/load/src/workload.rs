@@ -428,7 +428,7 @@ pub trait Replays {
     /// Statements that are timed apart.
     fn digests(&self) -> Vec<LoggedDigest>;
     /// What must be known about figures of a load, by flag.
-    fn remarks(&self, tally: &Tally) -> Vec<(&'static str, String)>;
+    fn remarks(&self, tally: &Tally) -> Vec<(String, String)>;
     /// Where answers are to be compared.
     fn answering(&self) -> Option<&dyn Answering> {
         None

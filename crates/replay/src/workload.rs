@@ -243,7 +243,7 @@ impl Replays for Replay {
         timed.map(digest).collect()
     }
 
-    fn remarks(&self, tally: &Tally) -> Vec<(&'static str, String)> {
+    fn remarks(&self, tally: &Tally) -> Vec<(String, String)> {
         let sessions_s = f64::from(tally.clients) * tally.interval_ns as f64 / 1e9;
         let share = count(tally, ORDER_WAIT_US) / 1e6 / sessions_s.max(1e-9);
         let is_bound = self.settings.pacing != Pacing::Fast && share > ORDER_BOUND;
@@ -254,8 +254,8 @@ impl Replays for Replay {
         let broken = count(tally, ORDER_BROKEN);
         let limit_s = self.settings.stall_limit.as_secs_f64();
         let why = || format!("{broken} transactions began before their turn, behind {limit_s} s without an answer");
-        let bound = is_bound.then(|| ("order-bound", bound()));
-        bound.into_iter().chain((broken > 0.0).then(|| ("order-broken", why()))).collect()
+        let bound = is_bound.then(|| ("order-bound".to_owned(), bound()));
+        bound.into_iter().chain((broken > 0.0).then(|| ("order-broken".to_owned(), why()))).collect()
     }
 
     fn answering(&self) -> Option<&dyn Answering> {

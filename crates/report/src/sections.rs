@@ -1,7 +1,6 @@
 //! The topics of a report, one a file, in the order in which they are read.
 
 mod aa;
-mod answer;
 pub mod answers;
 mod causes;
 mod costs;
@@ -15,6 +14,7 @@ mod latency;
 mod levels;
 mod matrix;
 mod method;
+mod one_answer;
 mod operations;
 mod precision;
 mod probes;

@@ -383,8 +383,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings, of_workers: OfWor
     }
     let mut remarks = operations::remarks(&tally.programs);
     remarks.extend(script::remarks(tally));
-    let of_log = trial.workload.replays().map(|log| log.remarks(tally)).unwrap_or_default();
-    remarks.extend(of_log.into_iter().map(|(flag, why)| (flag.to_owned(), why)));
+    remarks.extend(trial.workload.replays().into_iter().flat_map(|log| log.remarks(tally)));
     let spec = trial.workload.spec();
     if spec.writes && !trial.workload.ends_itself() {
         remarks.extend(deferred_work::short(&readings, tally.interval_ns as f64 / 1e9));

@@ -4,10 +4,13 @@
 //! A server that answers otherwise has done other work, however fast. What the baseline itself answers otherwise the
 //! second time is left out of the comparison.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
@@ -40,7 +43,7 @@ impl AnswerPasses {
         let plan = bench.plan();
         let all = plan.workloads.iter().flat_map(|workload| passes(plan, &workload.label));
         let passes = all.filter(|planned| bench.setup.has(&planned.contender)).filter_map(|planned| {
-            let usual = bench.setup.trial(&planned, Path::new(""), std::time::Duration::ZERO).workload;
+            let usual = bench.setup.trial(&planned, Path::new(""), Duration::ZERO).workload;
             let answering = usual.replays()?.answering()?;
             let log = AnswerLog::of(answering.statements());
             let workload = answering.noting(Arc::clone(&log));
@@ -66,25 +69,22 @@ impl AnswerPasses {
     }
 
     fn compare_workload(&self, bench: &mut Bench, again: &PlannedTrial, workload: &Arc<dyn Workload>) -> Result<()> {
-        let label = &again.workload;
+        let (label, baseline) = (&again.workload, &again.contender);
         let Some(log) = workload.replays().and_then(load::Replays::answering) else { return Ok(()) };
         let stored = |contender: &str, pass: u32| stored(bench, label, contender, pass);
-        let baseline = again.contender.clone();
-        let Some(first) = stored(&baseline, 1)? else { return Ok(()) };
-        let of_baseline = fidelity(label, log, &baseline, &first);
-        bench.run.fidelity.retain(|known| known.workload != *label);
-        bench.run.fidelity.push(of_baseline);
-        let candidates: Vec<String> = bench.plan().candidates().map(str::to_owned).collect();
-        let stored = |contender: &str, pass: u32| self::stored(bench, label, contender, pass);
+        let Some(first) = stored(baseline, 1)? else { return Ok(()) };
+        let second = stored(baseline, 2)?;
         let mut all = Vec::new();
-        for candidate in &candidates {
+        for candidate in bench.plan().candidates() {
             let Some(answers) = stored(candidate, 1)? else { continue };
             expect_most(log, candidate, &answers)?;
-            let Some(second) = stored(&baseline, 2)? else { continue };
-            let baseline = Baseline { name: &baseline, answers: [&first, &second] };
+            let Some(second) = &second else { continue };
+            let baseline = Baseline { name: baseline, answers: [&first, second] };
             all.push(compare(label, log, &baseline, (candidate, &answers)));
         }
         all.iter().for_each(|one| bench.progress.print(&line(one)));
+        bench.run.fidelity.retain(|known| known.workload != *label);
+        bench.run.fidelity.push(fidelity(label, log, baseline, &first));
         bench.run.answers.retain(|known| known.workload != *label);
         bench.run.answers.extend(all);
         Ok(())
@@ -145,7 +145,7 @@ fn stored(bench: &Bench, workload: &str, contender: &str, pass: u32) -> Result<O
 
 /// A candidate that refuses much of a log does other work: nothing that it was timed at would mean anything.
 fn expect_most(log: &dyn Answering, candidate: &str, answers: &[OneAnswer]) -> Result<()> {
-    let mut errors: std::collections::BTreeMap<String, (usize, String)> = std::collections::BTreeMap::new();
+    let mut errors: BTreeMap<String, (usize, String)> = BTreeMap::new();
     let mut sent = 0;
     for (at, answer) in answers.iter().enumerate().filter(|(_, answer)| answer.came != Came::Unsent) {
         let Some(asked) = log.asked(at) else { continue };
@@ -161,7 +161,7 @@ fn expect_most(log: &dyn Answering, candidate: &str, answers: &[OneAnswer]) -> R
         return Ok(());
     }
     let mut errors: Vec<(String, (usize, String))> = errors.into_iter().collect();
-    errors.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+    errors.sort_by_key(|(_, (count, _))| Reverse(*count));
     let named =
         errors.iter().take(ERRORS_NAMED).map(|(code, (count, first))| format!("{count} times {code} ({first})"));
     bail!(

@@ -7,7 +7,7 @@ use record::format::point_text;
 
 use super::levels::ratio_title;
 use super::settings_and_plans::changed_defaults;
-use super::{answer, kinds, ladder, levels, matrix, waterfall};
+use super::{kinds, ladder, levels, matrix, one_answer, waterfall};
 use crate::Evidence;
 use crate::document::{Block, Cell, Chart, Column, Row, RowKind, Section, Table, Text, Tone};
 use crate::wording::{self, count, duration, joined};
@@ -17,7 +17,7 @@ use crate::{sentences, verdict};
 pub const CAVEATS: usize = 3;
 
 pub fn section(evidence: &Evidence) -> Section {
-    let answer = answer::blocks(evidence);
+    let answer = one_answer::blocks(evidence);
     let mut body = match across(evidence).map(|sentence| vec![sentence]).or(answer) {
         Some(answer) => answer,
         None => evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect(),
@@ -25,7 +25,7 @@ pub fn section(evidence: &Evidence) -> Section {
     body.extend(super::answers::first(evidence));
     body.extend(super::recovery::first(evidence));
     body.extend(main_chart(evidence));
-    body.extend(answer::before(evidence));
+    body.extend(one_answer::before(evidence));
     body.extend(matrix::table(evidence).map(|table| Block::OnPage(vec![Block::Table(table)])));
     body.extend(gate(evidence).map(Block::para));
     body.extend(super::aa::verdicts(evidence).into_iter().map(Block::para));
@@ -39,7 +39,7 @@ pub fn section(evidence: &Evidence) -> Section {
         body.extend(Block::list(caveats));
     }
     // An answer over several workloads has them.
-    body.extend(changed_defaults(evidence).filter(|_| !answer::is_one(evidence)).map(Block::note));
+    body.extend(changed_defaults(evidence).filter(|_| !one_answer::is_one(evidence)).map(Block::note));
     body.push(Block::note(how(evidence)));
     Section { id: "verdict", title: "Verdict".to_owned(), body }
 }

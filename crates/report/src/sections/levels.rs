@@ -8,7 +8,7 @@ use analysis::{
 };
 use record::format::{ContenderRecord, Point, point_text};
 
-use super::{Topic, answer, as_title, by_workload, precision, stopped};
+use super::{Topic, as_title, by_workload, one_answer, precision, stopped};
 use crate::Evidence;
 use crate::document::{
     Axis, Bar, Block, COLORS, Chart, Column, Dot, Key, Plane, Plot, RowKind, Rows, Scale, Section, Series, Style,
@@ -52,7 +52,7 @@ fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block
         body.extend(throughput(evidence, workload).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
     }
     for duel in &workload.duels {
-        if answer::is_one(evidence) {
+        if one_answer::is_one(evidence) {
             body.extend(verdict::sentences(evidence, workload, duel).into_iter().map(Block::para));
         }
         // What a ladder adds up is reported step by step; each rung against the base is for the page.
