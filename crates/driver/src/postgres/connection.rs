@@ -441,8 +441,9 @@ pub(super) fn expect_idle(transport: &mut Transport) -> Result<(), Error> {
 fn pass_over(transport: &mut Transport) -> Result<(), Error> {
     let unasked = loop {
         match whole_message(transport.unread()) {
+            Ok(Some((kind, body, _))) if message::is_farewell(kind, body) => break message::farewell(body),
             Ok(Some((b'S' | b'N' | b'A', _, size))) => transport.consume(size),
-            Ok(Some((b'E', body, _))) => break message::unasked_error(body),
+            Ok(Some((b'E', body, _))) => break protocol(&format!("unasked: {}", message::server_error(body))),
             // The rest of a message comes with the next answer.
             Ok(None) if matches!(transport.unread().first(), None | Some(b'S' | b'N' | b'A')) => return Ok(()),
             Ok(_) => break protocol(&format!("{} bytes behind the end of an answer", transport.unread().len())),

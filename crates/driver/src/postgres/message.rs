@@ -149,8 +149,8 @@ impl AnswerParser {
                 continue;
             }
             let is_skipped = match kind {
-                // ParameterStatus, Notice and Notification may come at any time; what a row looks like we know.
-                b'S' | b'N' | b'A' => true,
+                // ParameterStatus and Notification may come at any time; what a row looks like we know.
+                b'S' | b'A' => true,
                 // Rows of a COPY to the client, with what begins and ends them.
                 b'H' | b'd' | b'c' => true,
                 b'D' | b'T' => on_part.is_none(),
@@ -166,11 +166,12 @@ impl AnswerParser {
             at += size;
             self.consumed = at;
             // Behind a farewell comes the end of the connection, not ReadyForQuery.
-            if kind == b'E' && is_fatal(body) {
+            if is_farewell(kind, body) {
                 return Err(farewell(body));
             }
             self.advance(kind)?;
             match (kind, body) {
+                (b'N', _) => {}
                 (b'D', row) => show(&mut on_part, Part::Row(row)),
                 (b'T', columns) => show(&mut on_part, Part::Columns(columns)),
                 (b'C', [tag @ .., 0]) => self.complete(tag),
@@ -271,13 +272,18 @@ fn message_of(body: &[u8]) -> String {
     if detail.is_empty() { text } else { format!("{text} ({})", String::from_utf8_lossy(detail)) }
 }
 
-fn farewell(body: &[u8]) -> Error {
-    Error::farewell(Code::new(field(body, b'C')), &message_of(body))
+/// A message behind which the server ends the session. Where one of its processes crashed, it has only the time to warn
+/// the others.
+pub fn is_farewell(kind: u8, body: &[u8]) -> bool {
+    match kind {
+        b'E' => is_fatal(body),
+        b'N' => field(body, b'C') == b"57P02",
+        _ => false,
+    }
 }
 
-/// An error that no request caused: a farewell, or nothing that the protocol allows.
-pub fn unasked_error(body: &[u8]) -> Error {
-    if is_fatal(body) { farewell(body) } else { Error::Protocol(format!("unasked: {}", server_error(body))) }
+pub fn farewell(body: &[u8]) -> Error {
+    Error::farewell(Code::new(field(body, b'C')), &message_of(body))
 }
 
 /// The content of an ErrorResponse; `C` is the SQLSTATE. At a login even a refusal is fatal to the server, so

@@ -155,6 +155,15 @@ fn messages_that_may_come_at_any_time_are_passed_over() {
 }
 
 #[test]
+fn a_warning_of_a_crash_ends_the_session() {
+    let warning = message(b'N', b"SWARNING\0VWARNING\0C57P02\0Mterminating\0\0");
+    for cut in 0..warning.len() {
+        let ended = parse_cut_at(&warning, cut);
+        assert_eq!(ended, Err(Error::farewell(Code::new(b"57P02"), "terminating")), "cut at {cut}");
+    }
+}
+
+#[test]
 fn an_error_behind_the_end_of_a_statement_is_that_of_its_commit() {
     let bytes = [
         message(b'2', b""),
