@@ -3,8 +3,12 @@
 
 mod support;
 
+use std::io::Write as _;
+use std::net::{Ipv4Addr, Shutdown, TcpListener};
+use std::path::Path;
+
 use serde_json::Value;
-use support::{Place, text, wait_for};
+use support::{Place, compare, text, wait_for};
 
 /// The words of a command line, with the place's database for `URL`.
 fn words(place: &Place, line: &str) -> Vec<String> {
@@ -415,4 +419,47 @@ fn who_would_not_wait_for_another_measurement_gets_flagged_figures() {
     held.unlock().unwrap();
     let (out, _) = expect(&place, 0, line);
     assert!(!out.contains("flag:"), "{out}");
+}
+
+/// What every client of this port is told, before anything is asked.
+fn refusing_with(refusal: Vec<u8>) -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for mut client in listener.incoming().flatten() {
+            client.write_all(&refusal).unwrap();
+            client.shutdown(Shutdown::Write).unwrap();
+            // Closed with something unread, the connection would be reset, and the refusal lost.
+            let _ = std::io::copy(&mut client, &mut std::io::sink());
+        }
+    });
+    port
+}
+
+/// An error packet in place of a greeting, or an ErrorResponse.
+fn refusal(code: &str) -> (&'static str, Vec<u8>) {
+    if code.len() == 5 {
+        let body = format!("SFATAL\0VFATAL\0C{code}\0Mrefused\0\0");
+        let length = (body.len() as u32 + 4).to_be_bytes();
+        return ("postgres", [b"E", &length[..], body.as_bytes()].concat());
+    }
+    let body = [b"\xff", &code.parse::<u16>().unwrap().to_le_bytes()[..], b"#HY000refused"].concat();
+    ("mysql", [&[body.len() as u8, 0, 0, 0], &body[..]].concat())
+}
+
+#[test]
+fn the_errors_of_servers_have_their_transcript() {
+    let codes = "1040 1045 1049 1129 1130 1142 1146 1153 1205 1213 1226 1290 1298 1390 1419 1461 1927 3024 3159 3750 4031 9001 \
+                 08P01 28P01 28000 3D000 40001 40P01 42501 42P05 53100 53200 53300 57014 57P01 57P02 57P03";
+    let place = Place::new();
+    let mut transcript = String::new();
+    for code in codes.split_whitespace().chain([""]) {
+        let (scheme, refusal) = if code.is_empty() { ("mysql", Vec::new()) } else { refusal(code) };
+        let port = refusing_with(refusal);
+        let (_, err) =
+            place.expect(4, &["check", "oltp_point_select", "--target", &format!("{scheme}://u@127.0.0.1:{port}/x")]);
+        transcript += &err.replace(&port.to_string(), "PORT");
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bench/errors-of-servers.transcript");
+    assert_eq!(compare(&file, &transcript), None);
 }

@@ -56,7 +56,8 @@ static ADVICE: &[Advice] = &[
     on(
         &["1129"],
         "the server refuses this host after too many connections that were broken off (max_connect_errors)",
-        "FLUSH HOSTS on the server, and look at what breaks off connections to it",
+        "FLUSH HOSTS on the server (TRUNCATE performance_schema.host_cache from MySQL 8.4 on), and look at what breaks off \
+         connections to it",
     ),
     on(&["1130"], "no account of the server may come from this host", "CREATE USER 'name'@'this host', and GRANT"),
     on(
@@ -115,7 +116,7 @@ static ADVICE: &[Advice] = &[
         "give it more, or ask for fewer clients",
     ),
     on(
-        &["1927", "1317", "3024", "1969", "57014"],
+        &["1317", "3024", "1969", "57014"],
         "the statement was cancelled: by a limit of time (max_execution_time, max_statement_time, statement_timeout) or by \
          someone",
         "raise the limit for this account, or set it to 0",
@@ -142,9 +143,15 @@ static ADVICE: &[Advice] = &[
         "look whether a pooler stands between, and go past it",
     ),
     on(
-        &["57P01", "57P02", "1053"],
-        "the server was shut down, or someone ended the session",
+        &["57P01", "57P02", "1053", "1927", "3169"],
+        "the server was shut down, another of its processes crashed, or someone ended the session",
         "look at the server's log",
+    ),
+    on(
+        &["4031", "57P05", "25P03"],
+        "the session waited longer between two statements than wait_timeout, idle_session_timeout or \
+         idle_in_transaction_session_timeout allows",
+        "raise it for this account, or let no client wait so long",
     ),
     on(
         &["57P03"],
@@ -160,15 +167,29 @@ static ADVICE: &[Advice] = &[
     ),
 ];
 
+/// Of a session that ends without a word, as clients of MySQL say with 2006 and 2013.
+static LOST: Advice = on(
+    &[],
+    "the server ended the session or itself, or something between them (a proxy, a firewall, a load balancer) cut it",
+    "look at the server's log of that minute; a session that waits may be ended by wait_timeout, idle_session_timeout or \
+     a limit of the proxy",
+);
+
+/// What stands behind `connection lost: ` then.
+const LOST_WITHOUT_A_WORD: [&str; 3] = ["the server closed the connection", "Connection reset by peer", "Broken pipe"];
+
 /// Of one code; none for the many that explain themselves.
 fn advice(code: &str) -> Option<&'static Advice> {
     ADVICE.iter().find(|advice| advice.codes.contains(&code))
 }
 
-/// Of the first error of a server in a text, which [`crate::Error`] wrote.
+/// Of the first error of a server, or else of a lost connection, in a text that [`crate::Error`] wrote.
 pub fn advice_in(text: &str) -> Option<&'static Advice> {
-    let code = text.split_once("server error ")?.1.split([':', ' ']).next()?;
-    advice(code)
+    if let Some((_, error)) = text.split_once("server error ") {
+        return advice(error.split([':', ' ']).next()?);
+    }
+    let (_, why) = text.split_once("connection lost: ")?;
+    LOST_WITHOUT_A_WORD.iter().any(|word| why.starts_with(word)).then_some(&LOST)
 }
 
 /// A message with what the error of a server in it means as a rule, and what to do where nothing closer to it has a next
@@ -197,6 +218,8 @@ mod tests {
         assert!(advice_in(&farewell.to_string()).unwrap().cause.contains("shut down"));
         assert!(advice_in(&Error::Retryable { code: Code::new(b"40001") }.to_string()).is_some());
         assert_eq!(advice_in("server error 1064: syntax"), None);
+        assert!(advice_in(&Error::lost("the server closed the connection").to_string()).is_some());
+        assert_eq!(advice_in(&Error::lost("this connection was closed for good").to_string()), None);
         assert_eq!(advice_in("no such file"), None);
     }
 

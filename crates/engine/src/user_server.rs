@@ -286,13 +286,16 @@ const ACCESS_DENIED: [&str; 3] = ["1045", "28P01", "28000"];
 
 /// Why a session with a target did not come about, and what to do.
 pub fn login_failure(url: &TargetUrl, error: &Error) -> anyhow::Error {
-    let (failed, next) = match error {
-        Error::Refused { code, .. } if ACCESS_DENIED.contains(&code.as_str()) && url.password.is_none() => (
-            "log in to",
-            "give the password in DBDUEL_PASSWORD or in a file (`password_file` of a contender, --password-file); `password_env` and `password_command` are others",
-        ),
-        Error::Refused { .. } => ("log in to", "look at user, password and database of the target"),
-        _ => ("reach", "look whether the server runs and listens there"),
+    let failed = if matches!(error, Error::Refused { .. }) { "log in to" } else { "reach" };
+    let next = match error {
+        Error::Refused { code, .. } if ACCESS_DENIED.contains(&code.as_str()) && url.password.is_none() => {
+            "give the password in DBDUEL_PASSWORD or in a file (`password_file` of a contender, --password-file); \
+             `password_env` and `password_command` are others"
+        }
+        // What the error means as a rule comes with its own next step.
+        _ if driver::advice_in(&error.to_string()).is_some() => return anyhow!("cannot {failed} {url}: {error}"),
+        Error::Refused { .. } => "look at user, password and database of the target",
+        _ => "look whether the server runs and listens there",
     };
     anyhow!("cannot {failed} {url}: {error}\n  next: {next}")
 }
