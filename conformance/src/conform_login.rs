@@ -33,11 +33,15 @@ pub struct ConformLogin {
     fetch: bool,
 }
 
+type Rows = fn(&Held, &Certificates, &Home, &mut Admin) -> Result<Vec<Row>>;
+
 /// A server of the matrix: how it is started, its accounts, and the rows.
 struct Subject {
     name: &'static str,
     settings: fn(&Certificates) -> Vec<String>,
-    rows: fn(&Held, &Certificates, &Home, &mut Admin) -> Result<Vec<Row>>,
+    rows: Rows,
+    /// Rows that leave the server as no other one can use it.
+    last: Option<Rows>,
     ways: for<'a> fn(&'a Held, &'a Certificates, &'a Home) -> Result<Ways<'a>>,
     /// The tests of first sessions with such a server.
     sessions: &'static [&'static str],
@@ -48,6 +52,7 @@ const SUBJECTS: [Subject; 5] = [
         name: "mariadb@system",
         settings: as_mysql,
         rows: mariadb::rows,
+        last: Some(shared::refused_hosts),
         ways: shared::mariadb_ways,
         sessions: &[],
     },
@@ -55,6 +60,7 @@ const SUBJECTS: [Subject; 5] = [
         name: "mariadb@11.8",
         settings: as_mysql,
         rows: mariadb::rows_of_parsec,
+        last: Some(shared::refused_hosts),
         ways: shared::mariadb_ways,
         sessions: &[],
     },
@@ -62,14 +68,23 @@ const SUBJECTS: [Subject; 5] = [
         name: "mysql@8.0.31",
         settings: as_mysql,
         rows: mysql::rows_of_8,
+        last: Some(shared::refused_hosts),
         ways: shared::mysql_ways,
         sessions: &["a_dba_of_mysql_with_an_option_file"],
     },
-    Subject { name: "mysql@9.7", settings: as_mysql, rows: mysql::rows_of_9, ways: shared::mysql_ways, sessions: &[] },
+    Subject {
+        name: "mysql@9.7",
+        settings: as_mysql,
+        rows: mysql::rows_of_9,
+        last: Some(shared::refused_hosts),
+        ways: shared::mysql_ways,
+        sessions: &[],
+    },
     Subject {
         name: "postgres@17",
         settings: as_postgres,
         rows: postgres::rows,
+        last: None,
         ways: postgres::ways,
         sessions: &["a_developer_with_a_database_url", "a_developer_whose_database_url_is_that_of_a_pooler"],
     },
@@ -133,6 +148,9 @@ fn try_subject(subject: &Subject, fetch: bool, dbduel: &Path, root: &Path) -> Re
             println!("FAILED: {error:#}");
             broken += 1;
         }
+    }
+    if let Some(last) = subject.last {
+        broken += print_table(&last(&server, &certificates, &home, &mut admin)?, &mut admin);
     }
     server.stop()?;
     Ok(broken)

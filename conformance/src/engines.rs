@@ -39,11 +39,19 @@ const SUITES: [(&str, &str); 3] =
 /// The tests send and fetch rows of 17 MiB.
 const LONG_ROWS: &str = "max_allowed_packet=64M";
 
+/// With it, servers refuse functions of accounts without a special privilege.
+const BINARY_LOG: &str = "log_bin=ON";
+
 const SUBJECTS: [Subject; 7] = [
-    Subject { name: "mariadb@system", tests: "mysql::", words: &[LONG_ROWS], encrypted: Encrypted::No },
-    Subject { name: "mysql@5.5.9", tests: "mysql::", words: &[LONG_ROWS], encrypted: Encrypted::No },
+    Subject { name: "mariadb@system", tests: "mysql::", words: &[LONG_ROWS, BINARY_LOG], encrypted: Encrypted::No },
+    Subject { name: "mysql@5.5.9", tests: "mysql::", words: &[LONG_ROWS, BINARY_LOG], encrypted: Encrypted::No },
     // By TCP as well: only there must a password be sealed.
-    Subject { name: "mysql@8.0.31", tests: "mysql::", words: &["--tcp", LONG_ROWS], encrypted: Encrypted::No },
+    Subject {
+        name: "mysql@8.0.31",
+        tests: "mysql::",
+        words: &["--tcp", LONG_ROWS, BINARY_LOG],
+        encrypted: Encrypted::No,
+    },
     Subject { name: "postgres@system", tests: "postgres::", words: &[], encrypted: Encrypted::No },
     Subject {
         name: "mariadb@system",

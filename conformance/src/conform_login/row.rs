@@ -30,7 +30,7 @@ pub struct Row {
     variables: Vec<(&'static str, String)>,
     expected: Expected,
     /// What an administrator runs first, such as emptying the server's cache of accounts.
-    before: Option<&'static str>,
+    before: Vec<String>,
 }
 
 enum Expected {
@@ -51,7 +51,7 @@ impl Row {
             source: PasswordSource::Unnamed,
             variables: Vec::new(),
             expected: Expected::In(user.to_owned()),
-            before: None,
+            before: Vec::new(),
         }
     }
 
@@ -77,21 +77,25 @@ impl Row {
         Row { source, ..self.by_itself() }
     }
 
-    pub fn behind(self, before: &'static str) -> Row {
-        Row { before: Some(before), ..self }
+    pub fn behind(mut self, before: &str) -> Row {
+        self.before.push(before.to_owned());
+        self
     }
 
     /// None where it is as it must be, else what came out.
     fn broken(&self, admin: &mut Admin) -> Option<String> {
-        if let Some(sql) = self.before
-            && let Err(error) = admin.run(sql)
-        {
-            return Some(format!("{sql}: {error}"));
+        for sql in &self.before {
+            if let Err(error) = admin.run(sql) {
+                return Some(format!("{sql}: {error}"));
+            }
         }
         match (self.user().map_err(|error| format!("{error:#}")), &self.expected) {
             (Ok(user), Expected::In(wanted)) if user == *wanted => None,
             (Ok(user), Expected::In(_) | Expected::Out(_)) => Some(format!("let in as {user}")),
             (Err(error), _) if error.contains(PASSWORD) => Some(format!("the password is shown: {error}")),
+            (Err(error), _) if error.contains("server error") && driver::advice_in(&error).is_none() => {
+                Some(format!("no advice: {error}"))
+            }
             (Err(error), Expected::Out(part)) if error.contains(part) => None,
             (Err(error), _) => Some(error),
         }

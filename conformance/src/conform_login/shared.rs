@@ -1,5 +1,8 @@
 //! Rows that every server must hold to, whatever its accounts, and what rows are made from.
 
+use std::io::Read as _;
+use std::net::{Ipv4Addr, TcpStream};
+
 use anyhow::{Context, Result};
 use driver::Admin;
 use engine::PasswordSource;
@@ -113,7 +116,7 @@ impl Ways<'_> {
     }
 
     fn encrypted_ways(&self) -> Result<Vec<Row>> {
-        let six = format!("[::1]:{}", forwarder::to(self.port)?);
+        let six = format!("[::1]:{}", forwarder::by_ipv6(self.port)?);
         let (root, other_root) = (self.certificates.root(), self.certificates.other_root());
         let [mode, ca] = self.options;
         let checked = |word: &str, root: &std::path::Path| format!("?{mode}={word}&{ca}={}", root.display());
@@ -177,6 +180,41 @@ fn ways_of_family<'a>(
         denied_without_password: "1045",
         denied_without_certificate: "1045",
     })
+}
+
+/// What a server of the family refuses to hosts. What is refused to all of them stands behind all other rows.
+pub fn refused_hosts(server: &Held, certificates: &Certificates, home: &Home, admin: &mut Admin) -> Result<Vec<Row>> {
+    let ways = mysql_ways(server, certificates, home)?;
+    let port = forwarder::from_other_host(ways.port)?;
+    let other = |query: &str| ways.at("plain", &format!("127.0.0.1:{port}"), query);
+    admin.run("SET GLOBAL max_connect_errors = 1")?;
+    for _ in 0..3 {
+        break_off(port)?;
+    }
+    let everywhere = "SELECT GROUP_CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE host = '%'";
+    let version = admin.value("SELECT VERSION()")?.unwrap_or_default();
+    // Early releases of MariaDB have no code of their own for this, and MySQL 8.4 and later no FLUSH HOSTS.
+    let clear = if version.starts_with("10.") { "1045" } else { "3159" };
+    let is_mariadb = version.contains("MariaDB");
+    let forget = if is_mariadb { "FLUSH HOSTS" } else { "TRUNCATE TABLE performance_schema.host_cache" };
+    let accounts = admin.value(everywhere)?.context("no account may come from everywhere")?;
+    Ok(vec![
+        Row::refuses("plain", "other host, blocked", "1129", other("")),
+        Row::lets_in("plain", "other host, let in again", "plain", other("")).behind(forget),
+        Row::refuses("all encrypted", "TCP in clear", clear, ways.tcp("plain", ""))
+            .behind("SET GLOBAL require_secure_transport = ON"),
+        Row::lets_in("all encrypted", "TLS", "plain", ways.tcp("plain", "?ssl-mode=REQUIRED")),
+        Row::refuses("no account of its host", "other host", "1130", other(""))
+            .behind("SET GLOBAL require_secure_transport = OFF")
+            .behind(&format!("DROP USER {accounts}"))
+            .behind("FLUSH PRIVILEGES"),
+    ])
+}
+
+/// A client that leaves when the server has greeted it.
+fn break_off(port: u16) -> Result<()> {
+    let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+    connection.read_exact(&mut [0]).context("no greeting")
 }
 
 /// What clients of MySQL and MariaDB read from option files.

@@ -4,7 +4,9 @@
 
 mod real_server;
 
+use std::process::Command;
 use std::sync::Barrier;
+use std::time::{Duration, Instant};
 
 use driver::{Admin, Dialect, Error, Login, Secret, advice_in};
 
@@ -27,6 +29,13 @@ fn failure(dialect: Dialect, login: &Login, statements: &[&str]) -> Error {
 fn explained(error: &Error, codes: &[&str]) {
     let text = error.to_string();
     assert!(codes.iter().any(|code| text.contains(&format!("server error {code}"))), "{codes:?}: {text}");
+    assert!(advice_in(&text).is_some(), "no advice: {text}");
+}
+
+/// A session that the server ended, with its last words or without.
+fn explained_loss(error: &Error) {
+    let text = error.to_string();
+    assert!(text.contains("connection lost"), "{text}");
     assert!(advice_in(&text).is_some(), "no advice: {text}");
 }
 
@@ -130,6 +139,18 @@ mod mysql {
         refused("max_allowed_packet", "1024", &format!("SELECT '{}'", "x".repeat(100_000)), "1153");
     }
 
+    /// Sessions that the server ends: one is killed, another waits too long.
+    fn losses(admin: &mut Admin, known: &Login) {
+        let mut killed = open(DIALECT, known).unwrap();
+        let id = killed.value("SELECT CONNECTION_ID()").unwrap().unwrap();
+        admin.run(&format!("KILL {id}")).unwrap();
+        explained_loss(&killed.rows("SELECT 1").unwrap_err());
+        let mut idle = open(DIALECT, known).unwrap();
+        idle.run("SET SESSION wait_timeout = 1").unwrap();
+        std::thread::sleep(Duration::from_secs(3));
+        explained_loss(&idle.rows("SELECT 1").unwrap_err());
+    }
+
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
     fn what_servers_refuse_is_explained() {
@@ -151,6 +172,9 @@ mod mysql {
         admin.run("ROLLBACK").unwrap();
         explained(&deadlock(DIALECT, &administrator(DIALECT)), &["1213"]);
         under_limits(&mut admin, &known);
+        let function = "CREATE FUNCTION advised() RETURNS INT DETERMINISTIC RETURN 1";
+        explained(&failure(DIALECT, &known, &[function]), &["1419"]);
+        losses(&mut admin, &known);
         admin.run("DROP TABLE advised_locks").unwrap();
         logins(&known);
     }
@@ -160,6 +184,30 @@ mod postgres {
     use super::*;
 
     const DIALECT: Dialect = Dialect::Postgres;
+
+    fn process_of(session: &mut Admin) -> String {
+        session.value("SELECT pg_backend_pid()").unwrap().unwrap()
+    }
+
+    fn signal(name: &str, pid: &str) {
+        assert!(Command::new("kill").args(["-s", name, pid]).status().unwrap().success());
+    }
+
+    /// One process of the server crashes: it ends all sessions and recovers, and lets nobody in before the last of them is
+    /// gone. A stopped one, which it gives some seconds, makes that long enough to be seen.
+    fn crash(root: &Login) {
+        let [mut crashed, mut stopped, mut other] = [(); 3].map(|()| open(DIALECT, root).unwrap());
+        signal("STOP", &process_of(&mut stopped));
+        signal("KILL", &process_of(&mut crashed));
+        explained_loss(&crashed.rows("SELECT 1").unwrap_err());
+        explained(&other.rows("SELECT pg_sleep(20)").unwrap_err(), &["57P02"]);
+        explained(&open(DIALECT, root).err().expect("it recovers"), &["57P03"]);
+        let since = Instant::now();
+        while let Err(error) = open(DIALECT, root) {
+            assert!(since.elapsed() < LIMIT, "{error}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
 
     #[test]
     #[ignore = "needs a server: cargo xtask engines"]
@@ -196,6 +244,8 @@ mod postgres {
         let locks = "SELECT count(pg_advisory_xact_lock(g)) FROM generate_series(1, 5000000) g";
         provoke(&["53200"], &[locks]);
         explained(&admin.fetch("SELECT $1::int", &[]).unwrap_err(), &["08P01"]);
+        // A disk that is full at its first byte.
+        provoke(&["53100"], &["COPY (SELECT repeat('x', 100000)) TO '/dev/full'"]);
         explained(&open(DIALECT, &login("nobody_here", "")).err().expect("it is refused"), &["28000", "28P01"]);
         admin.run("DROP ROLE IF EXISTS advised").unwrap();
         admin.run("CREATE ROLE advised").unwrap();
@@ -207,5 +257,8 @@ mod postgres {
         let mut held = Vec::new();
         let full = (0..2000).find_map(|_| open(DIALECT, &root).map(|one| held.push(one)).err());
         explained(&full.expect("the server has a limit"), &["53300"]);
+        drop(held);
+        drop(admin);
+        crash(&root);
     }
 }
