@@ -20,8 +20,8 @@ use super::named::named;
 use super::scope::Scope;
 use super::values::{GEOMEAN_SECONDS, is_marked, is_of_less_work, value};
 use record::format::operations::{
-    ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, MOVED, PARTIAL, RATE, SECONDS, SHORT,
-    STATEMENT_LATENCY, WRONG, flagged, group_metric, group_of, is_mean_rate, operation_metric, operation_of,
+    ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, LIMITED, MOVED, PARTIAL, RATE, SECONDS,
+    SHORT, STATEMENT_LATENCY, WRONG, flagged, group_metric, group_of, is_mean_rate, operation_metric, operation_of,
     program_count_metric, program_metric, program_of, rated, statement_metric, statement_of,
 };
 use record::format::{DigestRecord, PlanRecord, Point, Status, TrialRecord};
@@ -76,6 +76,9 @@ pub struct Part {
     pub shares: [Option<f64>; 2],
     /// `estimated`, `short`, `too few calls`.
     pub marks: Vec<&'static str>,
+    /// Trials of baseline and candidate that the limit of a statement ended: their times are the limit, and bounds.
+    #[serde(skip_serializing_if = "not_limited")]
+    pub limited: [u32; 2],
     /// Of a statement of a log: the statement itself, literals taken out; its name is the id of the digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -101,6 +104,10 @@ pub enum Explained {
 
 /// The mark of a statement that has no verdict of its own, decided from the log alone.
 pub const FEW_CALLS: &str = "too few calls";
+
+fn not_limited(limited: &[u32; 2]) -> bool {
+    *limited == [0, 0]
+}
 
 impl Part {
     pub fn has_few_calls(&self) -> bool {
@@ -309,6 +316,7 @@ fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
             comparison,
             shares: sides.map(|side| mean(side, &statement_metric(name, "share"))),
             marks: Vec::new(),
+            limited: [0; 2],
             cost: None,
             moved: Vec::new(),
             text: digests.get(name).map(|digest| digest.text.clone()),
@@ -352,8 +360,18 @@ fn digests_of<'a>(scope: &Scope<'a>) -> Cow<'a, BTreeMap<String, DigestRecord>> 
 
 /// The ratio alone.
 fn without_verdict(part: Part) -> Part {
+    Part { marks: vec![FEW_CALLS], ..undecided(part) }
+}
+
+fn undecided(part: Part) -> Part {
     let comparison = Comparison { verdict: Verdict::Inconclusive, low: None, high: None, ..part.comparison };
-    Part { comparison, marks: vec![FEW_CALLS], ..part }
+    Part { comparison, ..part }
+}
+
+/// Q2 comes before Q10.
+fn in_order(name: &str) -> (&str, u64) {
+    let letters = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    (letters, name[letters.len()..].parse().unwrap_or(0))
 }
 
 /// Over the trials of one contender that are ok.
@@ -407,7 +425,24 @@ impl Pair<'_> {
         let common = common(self.trials.iter().copied(), operations);
         let share = joint(common.len());
         let marks = [(ESTIMATED, "estimated"), (SHORT, "short")];
-        common.iter().map(|(name, _)| self.part(name, &operation_metric(name, SECONDS), share, &marks)).collect()
+        let part = |name: &str| {
+            let part = self.part(name, &operation_metric(name, SECONDS), share, &marks);
+            let limited = self.limited(name);
+            // Two bounds have no order.
+            let is_open = limited.iter().all(|trials| *trials > 0);
+            Part { limited, ..if is_open { undecided(part) } else { part } }
+        };
+        let mut parts: Vec<Part> = common.iter().map(|(name, _)| part(name)).collect();
+        parts.sort_by(|one, other| in_order(&one.name).cmp(&in_order(&other.name)));
+        parts
+    }
+
+    /// Trials of baseline and candidate in which a limit ended an operation.
+    fn limited(&self, name: &str) -> [u32; 2] {
+        [self.scope.plan.baseline.as_str(), self.scope.candidate].map(|contender| {
+            let ours = self.trials.iter().filter(|trial| trial.contender == contender && trial.status == Status::Ok);
+            ours.filter(|trial| is_marked(trial, LIMITED, name)).count() as u32
+        })
     }
 
     /// What was flagged as missing, wrong or less, and what counts something else on either side.
@@ -442,6 +477,7 @@ impl Pair<'_> {
             comparison: Comparison { point: None, ..compared },
             shares: [None; 2],
             marks: marks.iter().filter(marked).map(|(_, mark)| *mark).collect(),
+            limited: [0; 2],
             cost: None,
             moved: Vec::new(),
             text: None,

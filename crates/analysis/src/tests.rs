@@ -527,6 +527,29 @@ fn a_pass_is_compared_by_the_operations_that_everybody_did_rightly() {
 }
 
 #[test]
+fn what_the_limit_ended_ranks_worst_and_two_bounds_have_no_order() {
+    use record::format::operations::{LIMITED, SECONDS, flag, operation_metric};
+    let mut stored = passes_run(&Story::default());
+    let limit = |trial: &mut TrialRecord, name: &str| {
+        trial.metrics.insert(operation_metric(name, SECONDS), 600.0);
+        trial.flags.push(flag(LIMITED, name));
+    };
+    for trial in &mut stored.trials {
+        limit(trial, "select_01");
+        if trial.contender == CANDIDATE {
+            limit(trial, "connect_02");
+        }
+    }
+    let trials = stored.trials.iter().filter(|trial| trial.contender == CANDIDATE).count() as u32;
+    let parts = duel_of(&stored).parts.unwrap();
+    let of = |name: &str| parts.operations.iter().find(|part| part.name == name).unwrap();
+    assert_eq!((of("connect_02").comparison.verdict, of("connect_02").limited), (Verdict::Slower, [0, trials]));
+    assert_eq!((of("select_01").comparison.verdict, of("select_01").limited), (Verdict::Inconclusive, [trials; 2]));
+    assert_eq!((of("select_01").comparison.low, of("select_02").limited), (None, [0, 0]));
+    assert_eq!(parts.in_total, 22, "nothing is left out");
+}
+
+#[test]
 fn kinds_of_statements_are_compared_by_their_rates_and_groups_by_their_means() {
     let duel = duel_of(&kinds_run(&Story::default()));
     let parts = duel.parts.unwrap();

@@ -723,13 +723,17 @@ fn plans(server: &RunningServer, workload: &dyn Workload) -> Result<Vec<Statemen
 
 /// What the server returns to the queries that all contenders have to answer alike.
 fn checksums(server: &RunningServer, workload: &dyn Workload) -> Result<BTreeMap<String, String>> {
+    let Some(plans) = workload.has_plans() else { return Ok(BTreeMap::new()) };
+    let mut connect = || server.session().map_err(|error| driver::Error::lost(format!("{error:#}")));
+    if let Some(answers) = plans.answers(&mut connect, server.dialect())? {
+        return Ok(answers);
+    }
     let mut admin = server.session()?;
     let of = |one: NamedStatement| {
         let sum = Checksum::of_query(&mut admin, &one.sql).with_context(|| format!("`{}` failed", one.sql))?;
         Ok((one.name, sum.to_string()))
     };
-    let queries = workload.has_plans().map(|plans| plans.compared_queries(server.dialect()));
-    queries.unwrap_or_default().into_iter().map(of).collect()
+    plans.compared_queries(server.dialect()).into_iter().map(of).collect()
 }
 
 fn cannot_prepare(contender: &Contender) -> String {

@@ -102,6 +102,10 @@ pub struct OperationTally {
     pub estimated: bool,
     /// How long it was timed, all of its passes together.
     pub timed_ns: u64,
+    /// It is one statement with its whole answer: its time is its own, however short.
+    pub whole: bool,
+    /// It was ended at a limit, which is its time: how the limit reads.
+    pub limited: Option<String>,
     /// What the server answered wrongly, first of all; its time is then no result.
     pub wrong: Option<String>,
     /// Which of its statements this server lacks, so that it does less than others do under this name.

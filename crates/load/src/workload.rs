@@ -504,6 +504,15 @@ pub trait HasPlans {
     /// Queries that bring the same rows on every server whose tables were loaded from the same seed. Those of one
     /// name are compared, in any order of rows.
     fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement>;
+    /// What the server answers to them, by name, in a form that is the same on every server; None where their rows are.
+    fn answers(
+        &self,
+        connect: &mut dyn FnMut() -> Result<Admin, Error>,
+        dialect: Dialect,
+    ) -> Result<Option<BTreeMap<String, String>>, Error> {
+        let _ = (connect, dialect);
+        Ok(None)
+    }
 }
 
 /// A workload whose tables show which transactions were committed.

@@ -51,12 +51,13 @@ pub const METRICS: &[Described] = &[
     described(
         "seconds",
         "s",
-        "sql-bench, micro: sum of the times of all operations; replay: time of the measured part",
+        "sql-bench, micro, tpch: sum of the times of all operations; replay: time of the measured part",
     ),
-    described("geomean_seconds", "s", "sql-bench: geometric mean of the operations' times"),
-    described("program.*.seconds", "s", "sql-bench: time of one program"),
+    described("queries_per_h", "/h", "tpch, several streams: queries of all streams per hour"),
+    described("geomean_seconds", "s", "sql-bench, tpch: geometric mean of the operations' times"),
+    described("program.*.seconds", "s", "sql-bench, tpch: time of one program, of one stream"),
     described("program.*.count", "", "sql-bench: planned operations of one program"),
-    described("op.*.seconds", "s", "sql-bench: time of one operation"),
+    described("op.*.seconds", "s", "sql-bench, tpch: time of one operation, of one query"),
     described("op.*.count", "", "sql-bench: planned repetitions of one operation; micro: executions of one kind"),
     described(
         "op.*.executed",

@@ -36,7 +36,10 @@ const INFLATED: f64 = 2.0;
 /// Named as in the JSON report.
 pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &dyn Workload) -> BTreeMap<String, f64> {
     if workload.is_one_pass() {
-        return readings.values.clone().into_iter().chain(operations::metrics(&tally.programs, in_process)).collect();
+        let own = workload.derived_metrics().map(|own| own.rates(tally)).unwrap_or_default();
+        let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
+        let of_operations = operations::metrics(&tally.programs, in_process);
+        return readings.values.clone().into_iter().chain(of_operations).chain(own).collect();
     }
     let seconds = tally.interval_ns as f64 / 1e9;
     let mut metrics: BTreeMap<String, f64> = readings.values.clone();

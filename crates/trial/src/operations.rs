@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use load::{OperationTally, ProgramTally, SHORT_NS};
 
 use record::format::operations::{
-    BETWEEN_SECONDS, ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, MOVED, PARTIAL, RATE,
-    SECONDS, SHORT, WRONG, flag, operation_metric, program_count_metric, program_metric,
+    BETWEEN_SECONDS, ESTIMATED, ESTIMATED_PROGRAM, EXECUTION_CPU, FEWER, GAP, GEOMEAN_RATE, LIMITED, MOVED, PARTIAL,
+    RATE, SECONDS, SHORT, WRONG, flag, operation_metric, program_count_metric, program_metric,
 };
 
 /// Named as in the JSON report: `seconds`, `program.*`, `op.*`, and what a statement costs the client.
@@ -109,6 +109,7 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
                 (GAP, operation.refused.clone()),
                 (WRONG, operation.wrong.clone()),
                 (FEWER, operation.fewer.clone()),
+                (LIMITED, operation.limited.clone()),
                 (ESTIMATED, operation.estimated.then(|| "cut off at the time limit; its time is scaled up".to_owned())),
             ];
             let is_less = [&operation.refused, &operation.wrong, &operation.fewer].iter().any(|why| why.is_some());
@@ -132,7 +133,7 @@ pub fn remarks(programs: &[ProgramTally]) -> BTreeMap<String, String> {
 /// Operations that were timed for too little, in all programs together.
 fn short(programs: &[ProgramTally]) -> Vec<&'static str> {
     let mut timed_ns: BTreeMap<&str, u64> = BTreeMap::new();
-    for operation in programs.iter().flat_map(timed) {
+    for operation in programs.iter().flat_map(timed).filter(|operation| !operation.whole) {
         *timed_ns.entry(operation.name).or_default() += operation.timed_ns;
     }
     timed_ns.into_iter().filter(|(_, timed_ns)| *timed_ns < SHORT_NS).map(|(name, _)| name).collect()

@@ -1,4 +1,4 @@
-//! The workloads: sysbench's OLTP family, the TPC-C-derived one, sql-bench, kinds of statements, the ledger of crash
+//! The workloads: sysbench's OLTP family, the TPC-C- and the TPC-H-derived one, sql-bench, kinds of statements, the ledger of crash
 //! experiments, the user's own SQL, and pgbench's builtin scripts.
 //!
 //! Each is schema, data, transactions and checks behind the traits of `load`. The list [`WORKLOADS`] drives
@@ -10,6 +10,7 @@ mod oltp;
 mod sections;
 mod sqlbench;
 pub mod tpcc;
+pub mod tpch;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub static WORKLOADS: &[WorkloadKind] = &[
     oltp::bulk::BULK_INSERT,
     oltp::classic::CLASSIC,
     tpcc::TPCC,
+    tpch::TPCH,
     sqlbench::SQL_BENCH,
     micro::MICRO,
     ledger::LEDGER,

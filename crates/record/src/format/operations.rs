@@ -28,6 +28,8 @@ pub const FEWER: &str = "fewer";
 pub const ESTIMATED: &str = "estimated";
 /// A program of which an operation was estimated.
 pub const ESTIMATED_PROGRAM: &str = "estimated_program";
+/// It was ended at the limit of a statement: that is its time, and it would have taken longer.
+pub const LIMITED: &str = "limited";
 /// Too short to be timed well, and not repeated: it changes data, or `loop_short` was off.
 pub const SHORT: &str = "short";
 /// A program of which an operation is missing or wrong, so that its time is that of less work.

@@ -42,6 +42,7 @@ fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> V
     let title = format!("`{}` against `{}`", duel.candidate, duel.baseline);
     let name = parts.kind.as_str();
     let mut body = vec![Block::heading(title), Block::para(totals(workload, duel, parts) + ".")];
+    body.extend(Block::list(stopped(at_the_limit(duel, parts))));
     let known = shared_caveats(duel, &parts.operations);
     let decided = by_news(&parts.operations).into_iter().filter(|part| has_verdict(part));
     let mut first = empty(duel, name, parts.kind);
@@ -54,7 +55,9 @@ fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> V
         body.push(Block::Table(first));
     }
     body.extend(bars(name, &parts.operations).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
-    body.extend(list(duel, ("program", parts.kind), &parts.programs, Vec::new(), about_programs(parts)));
+    // A single one is all of it.
+    let programs = if parts.programs.len() > 1 { parts.programs.as_slice() } else { &[] };
+    body.extend(list(duel, ("program", parts.kind), programs, Vec::new(), about_programs(parts)));
     body.extend(list(
         duel,
         (name, parts.kind),
@@ -109,8 +112,8 @@ fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
     let (one, other) = (comparison.baseline_value, comparison.candidate_value);
     let figures = [
         title(part).into(),
-        keyed(wording::optional_number(one), one),
-        keyed(wording::optional_number(other), other),
+        keyed(bounded(one, part.limited[0]), one),
+        keyed(bounded(other, part.limited[1]), other),
         keyed(wording::ratio(comparison), comparison.ratio),
         keyed(wording::marked_interval(comparison), comparison.low),
         keyed(share, part.shares[0]),
@@ -119,6 +122,28 @@ fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
     let extra = has_extra.then(|| keyed(wording::optional_number(part.extra_s), part.extra_s));
     let verdict: Cell = verdict.and_quiet(marks).and_quiet(wording::caveats(comparison, known)).into();
     table.push(RowKind::Plain, figures.into_iter().chain(extra).chain([verdict]));
+}
+
+/// A time, or what it is known to exceed.
+fn bounded(seconds: Option<f64>, limited: u32) -> String {
+    let text = wording::optional_number(seconds);
+    if limited > 0 { format!("> {text}") } else { text }
+}
+
+/// Who did not answer what within the limit of a statement.
+fn at_the_limit(duel: &HeadToHead, parts: &Parts) -> Vec<String> {
+    let sides = [&duel.baseline, &duel.candidate];
+    let line = |part: &Part, side: usize| {
+        let trials = wording::count(part.limited[side] as usize, "trial");
+        format!(
+            "`{}` did not answer {} within the statement limit in {trials}: its time there is the limit, and the ratio a bound",
+            sides[side], part.name
+        )
+    };
+    let of = |part: &Part| {
+        [0, 1].into_iter().filter(|side| part.limited[*side] > 0).map(|side| line(part, side)).collect::<Vec<_>>()
+    };
+    parts.operations.iter().flat_map(of).collect()
 }
 
 /// Letters of a statement of a log.
@@ -308,6 +333,21 @@ mod tests {
     use super::*;
     use crate::golden::evidence_of;
     use fixtures::{Story, passes_run};
+
+    #[test]
+    fn a_time_that_a_limit_ended_is_a_bound_and_named() {
+        let mut stored = passes_run(&Story::default());
+        for trial in stored.trials.iter_mut().filter(|trial| trial.contender == fixtures::CANDIDATE) {
+            trial.metrics.insert(operation_metric("connect_02", SECONDS), 600.0);
+            trial.flags.push(record::format::operations::flag("limited", "connect_02"));
+        }
+        let text = crate::find("text").unwrap();
+        let text = text.write(&evidence_of(stored), &crate::Options::default()).unwrap();
+        let row = text.lines().find(|line| line.trim_start().starts_with("connect_02")).unwrap();
+        assert!(row.contains("> 600") && row.contains("slower"), "{row}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("did not answer connect_02 within the statement limit in"), "{words}");
+    }
 
     #[test]
     fn operations_that_differ_stand_before_those_that_take_longest() {

@@ -1,0 +1,32 @@
+-- question
+What was billed, shipped and returned until a day, by status of the lines?
+-- answer
+ordered text text number/2 number/2 number/4 number/6 number/2 number/2 number/2 number
+-- query mysql postgres
+SELECT l_returnflag, l_linestatus,
+  SUM(l_quantity) AS sum_qty,
+  SUM(l_extendedprice) AS sum_base_price,
+  SUM(l_extendedprice * (1 - l_discount)) AS sum_disc_price,
+  SUM(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS sum_charge,
+  AVG(l_quantity) AS avg_qty,
+  AVG(l_extendedprice) AS avg_price,
+  AVG(l_discount) AS avg_disc,
+  COUNT(*) AS count_order
+FROM lineitem
+WHERE l_shipdate <= '{date}'
+GROUP BY l_returnflag, l_linestatus
+ORDER BY l_returnflag, l_linestatus
+-- query sqlite
+SELECT l_returnflag, l_linestatus,
+  SUM(l_quantity) AS sum_qty,
+  SUM(l_extendedprice) AS sum_base_price,
+  SUM(l_extendedprice * (100 - l_discount)) AS sum_disc_price,
+  SUM(l_extendedprice * (100 - l_discount) * (100 + l_tax)) AS sum_charge,
+  AVG(l_quantity) AS avg_qty,
+  AVG(l_extendedprice) AS avg_price,
+  AVG(l_discount) AS avg_disc,
+  COUNT(*) AS count_order
+FROM lineitem
+WHERE l_shipdate <= '{date}'
+GROUP BY l_returnflag, l_linestatus
+ORDER BY l_returnflag, l_linestatus
