@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::json;
 use super::named::named;
+use super::plan_changes::{PlanChange, change};
 use record::format::{ContenderFacts, ContenderRecord, PlanRecord, RunRecord, StatementPlan};
 use record::setting_value::{parse_quantity, parse_switch};
 
@@ -79,6 +80,15 @@ pub struct PlanPair<'a> {
     pub candidate: Option<&'a StatementPlan>,
     /// Both showed how they run it, and it is not the same; never true of different families.
     pub differs: bool,
+    /// What differs first.
+    pub change: Option<PlanChange>,
+}
+
+impl PlanPair<'_> {
+    /// Both showed how they run it.
+    pub fn is_known(&self) -> bool {
+        [self.baseline, self.candidate].into_iter().all(|plan| plan.is_some_and(|plan| plan.refused.is_none()))
+    }
 }
 
 /// A contender for the experiment file.
@@ -234,9 +244,10 @@ fn pairs<'a>(before: &'a [StatementPlan], after: &'a [StatementPlan], same_famil
     let of_both = before.iter().map(|one| (Some(one), find(after, &one.statement)));
     let of_candidate = after.iter().filter(|one| find(before, &one.statement).is_none()).map(|one| (None, Some(one)));
     let pair = |(baseline, candidate): (Option<&'a StatementPlan>, Option<&'a StatementPlan>)| {
-        let shapes = baseline.zip(candidate).filter(|(one, other)| one.refused.is_none() && other.refused.is_none());
-        let differs = same_family && shapes.is_some_and(|(one, other)| one.shape != other.shape);
-        Some(PlanPair { statement: &baseline.or(candidate)?.statement, baseline, candidate, differs })
+        let both = baseline.zip(candidate).filter(|_| same_family);
+        let change = both.and_then(|(one, other)| change(one, other));
+        let statement = &baseline.or(candidate)?.statement;
+        Some(PlanPair { statement, baseline, candidate, differs: change.is_some(), change })
     };
     of_both.chain(of_candidate).filter_map(pair).collect()
 }
@@ -361,6 +372,7 @@ mod tests {
             sql: "SELECT 1".into(),
             lines: vec![shape.into()],
             shape: vec![shape.into()],
+            tree: None,
             refused: shape.is_empty().then(|| "no".into()),
         };
         let before = [plan("a", "t: ref by k"), plan("b", "t: const by PRIMARY"), plan("c", "")];

@@ -33,6 +33,8 @@ mod missing;
 mod named;
 mod operations;
 mod overall;
+pub mod plan_causes;
+pub mod plan_changes;
 pub mod race;
 mod scaling;
 mod scope;

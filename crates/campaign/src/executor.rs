@@ -11,6 +11,7 @@ use load::Live;
 
 use super::schedule::Keep;
 use crate::active_run::ActiveRun;
+use crate::plans::{Asked, Plans};
 use crate::progress::Progress;
 use crate::setup::Setup;
 use record::format::{PlannedTrial, Purpose};
@@ -23,32 +24,47 @@ pub struct Executor<'a> {
     observers: Observers,
     /// Of the second side of a duet.
     observers_beside: Observers,
+    /// None where nobody compares how servers run statements.
+    plans: Option<Plans>,
 }
 
 impl<'a> Executor<'a> {
-    pub fn new(active_run: &'a ActiveRun, setup: &'a Setup<'a>, observers: Observers) -> Executor<'a> {
-        Executor { active_run, setup, observers, observers_beside: Observers::default() }
+    pub fn new(
+        active_run: &'a ActiveRun,
+        setup: &'a Setup<'a>,
+        observers: Observers,
+        plans: Option<Plans>,
+    ) -> Executor<'a> {
+        Executor { active_run, setup, observers, observers_beside: Observers::default(), plans }
     }
 
-    /// Runs trials that share a start or a time, and passes on the record of each when it is over.
+    /// Runs trials that share a start or a time, and passes on the record of each when it is over. Returns what their
+    /// server was asked behind the last one.
     pub fn run(
         &mut self,
         planned: &[&PlannedTrial],
         warmup: Duration,
         progress: &Progress,
         keep: &mut Keep,
-    ) -> Result<()> {
+    ) -> Result<Option<Asked>> {
         if planned.iter().any(|one| !self.setup.has(&one.contender)) {
-            return planned.iter().try_for_each(|one| keep(absent(one)));
+            planned.iter().try_for_each(|one| keep(absent(one)))?;
+            return Ok(None);
         }
         let folder = |one: &&PlannedTrial| self.active_run.run_dir.trial_folder(one.trial);
         let folders: Vec<PathBuf> = planned.iter().map(folder).collect::<Result<_>>()?;
         let setup = self.setup;
         let trials = planned.iter().zip(&folders).map(|(one, folder)| setup.trial(one, folder, warmup));
-        let trials: Vec<Trial> = trials.collect();
+        let mut trials: Vec<Trial> = trials.collect();
+        let at_once = self.active_run.plan.record.runs_at_once(planned);
+        let due = self.plans.as_ref().and_then(|plans| plans.due(setup, planned, at_once));
+        if let (Some(last), Some((_, explaining))) = (trials.last_mut(), &due) {
+            last.explaining = Some(explaining);
+        }
         progress.status("prepare", &progress.title(planned[0]));
-        if self.active_run.plan.record.runs_at_once(planned) {
-            return self.at_once(trials, progress, keep);
+        if at_once {
+            self.at_once(trials, progress, keep)?;
+            return Ok(None);
         }
         let active_run = self.active_run;
         if let [trial] = trials.as_slice()
@@ -56,11 +72,20 @@ impl<'a> Executor<'a> {
         {
             self.observers.idle(Duration::from_millis(trial.planned.gap_ms));
             let mut live = |now: Live| progress.live(&progress.title(trial.planned), trial, &now);
-            return write(active_run, trial, durability::crash(trial, &mut live)?, keep);
+            write(active_run, trial, durability::crash(trial, &mut live)?, keep)?;
+            return Ok(None);
         }
         let mut live = |trial: &Trial, now: Live| progress.live(&progress.title(trial.planned), trial, &now);
-        let mut done = |trial: &Trial, finished: Finished| write(active_run, trial, finished, keep);
-        run_in_one_start(&trials, &mut self.observers, &mut live, &mut done)
+        let (plans, mut asked) = (&mut self.plans, None);
+        let mut done = |trial: &Trial, mut finished: Finished| {
+            let answers = std::mem::take(&mut finished.plans);
+            if let (Some(plans), Some((data, _))) = (plans.as_mut(), &due) {
+                asked = plans.answered(trial, data, answers);
+            }
+            write(active_run, trial, finished, keep)
+        };
+        run_in_one_start(&trials, &mut self.observers, &mut live, &mut done)?;
+        Ok(asked)
     }
 
     fn at_once(&mut self, trials: Vec<Trial>, progress: &Progress, keep: &mut Keep) -> Result<()> {

@@ -13,6 +13,7 @@ mod executor;
 mod limits;
 mod placement;
 pub mod planning;
+mod plans;
 pub mod preflight;
 mod probes;
 mod progress;

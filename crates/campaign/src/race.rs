@@ -109,7 +109,7 @@ impl<'a> Racing<'a> {
     }
 
     fn run(mut self, setup: &Setup, clock: &Clock) -> Result<Raced> {
-        let mut executor = Executor::new(self.active_run, setup, setup.observers());
+        let mut executor = Executor::new(self.active_run, setup, setup.observers(), None);
         let mut longest_block = Duration::ZERO;
         let mut standing = follow(&self.search, &self.metric.name, &self.trials);
         let mut by_the_clock = false;

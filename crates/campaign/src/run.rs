@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use crate::active_run::ActiveRun;
 use crate::budget::{Budget, Clock, spent_earlier};
 use crate::executor::Executor;
+use crate::plans::Plans;
 use crate::probes::Bench;
 use crate::probes::answers::AnswerPasses;
 use crate::probes::cause_test::CauseTests;
@@ -30,7 +31,9 @@ use engine::Cache;
 use experiment::{Experiment, NoisyHost, shell_path};
 use record::RunDir;
 use record::format::crash::CrashKind;
-use record::format::{DecisionKind, DecisionRecord, FORMAT_VERSION, PlannedTrial, RunRecord, TrialRecord};
+use record::format::{
+    ContenderFacts, DecisionKind, DecisionRecord, FORMAT_VERSION, PlannedTrial, RunRecord, TrialRecord,
+};
 use trial::observe::foreign_cpu;
 use trial::{Interrupted, host};
 
@@ -99,7 +102,9 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     bench.run(&Recoveries::asked(experiment))?;
     let observers = bench.observers;
     let budget = Budget::new(clock, entries);
-    let mut executor = Executor::new(active_run, setup, observers);
+    let takes = active_run.plan.estimate.run;
+    let servers = active_run.plan.record.contenders.len() * active_run.plan.record.workloads.len();
+    let mut executor = Executor::new(active_run, setup, observers, Some(Plans::of(bench.run, takes, servers)));
     let mut run_trials = |planned: &[&PlannedTrial], warmup: Duration, progress: &Progress, keep: &mut Keep| {
         executor.run(planned, warmup, progress, keep)
     };
@@ -185,7 +190,11 @@ pub fn rehearse(
     let mut failures = Vec::new();
     for (name, facts) in setup.rehearse(&active_run.plan, cache, logs, progress) {
         match facts {
-            Ok(facts) => drop(run.contenders.insert(name, facts)),
+            Ok(facts) => {
+                // What an earlier session has asked behind its intervals stands.
+                let plans = run.contenders.remove(&name).map(|known| known.plans).unwrap_or_default();
+                run.contenders.insert(name, ContenderFacts { plans, ..facts });
+            }
             Err(error) if error.is::<Interrupted>() => return Err(error),
             Err(error) => failures.push((name, error)),
         }

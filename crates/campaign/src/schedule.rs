@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use super::active_run::ActiveRun;
 use super::budget::Budget;
 use super::{repeats, warm_up};
+use crate::plans::Asked;
 use crate::progress::Progress;
 use analysis::{EndReason, conclude, given_up, should_stop};
 use experiment::plan;
@@ -21,8 +22,9 @@ use record::rule::first_for_points;
 use trial::Interrupted;
 use trial::observe::frequency_flag;
 
-/// Runs trials that share a start or a time, each behind a warm-up, and passes on each record as it comes.
-pub type RunTrials<'a> = dyn FnMut(&[&PlannedTrial], Duration, &Progress, &mut Keep) -> Result<()> + 'a;
+/// Runs trials that share a start or a time, each behind a warm-up, and passes on each record as it comes; returns what
+/// their server was asked when they were over.
+pub type RunTrials<'a> = dyn FnMut(&[&PlannedTrial], Duration, &Progress, &mut Keep) -> Result<Option<Asked>> + 'a;
 
 /// Keeps the record of a trial that is over: after this returns, no crash takes it away.
 pub type Keep<'a> = dyn FnMut(TrialRecord) -> Result<()> + 'a;
@@ -217,7 +219,11 @@ impl<'a> Schedule<'a> {
             trials.push(record);
             refuse_lost_workers(trials)
         };
-        (run_trials)(&going, Duration::from_secs_f64(warmup_s), progress, &mut keep)
+        if let Some(asked) = (run_trials)(&going, Duration::from_secs_f64(warmup_s), progress, &mut keep)? {
+            asked.keep(run);
+            active_run.run_dir.write_run(run)?;
+        }
+        Ok(())
     }
 
     fn is_given_up(&self, planned: &PlannedTrial) -> bool {
@@ -335,7 +341,8 @@ mod tests {
             together.iter().try_for_each(|planned| {
                 warmups.push((planned.block, warmup.as_secs()));
                 keep(story(planned).ok_or_else(|| anyhow::anyhow!("the test ends here"))?)
-            })
+            })?;
+            Ok(None)
         };
         let clock = Clock::new(None, Duration::ZERO);
         let mut schedule =

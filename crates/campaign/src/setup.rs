@@ -18,21 +18,18 @@ use super::placement::Placement;
 use super::progress::Progress;
 use super::refusals;
 use engine::{
-    Cache, Explained, Installation, Snapshot, UserServer, WorkFolder, free_bytes, provision, version_numbers,
-    weaker_class,
+    Cache, Installation, Snapshot, UserServer, WorkFolder, free_bytes, provision, version_numbers, weaker_class,
 };
 use experiment::plan::{self, Plan};
 use experiment::{Contender, Experiment, Method, NullLoad, Origin, Recovery, Storage, WorkloadChoice, resolve};
 use record::format::crash::CrashKind;
-use record::format::{
-    CheckRecord, ContenderFacts, HostRecord, PlannedTrial, Point, Purpose, StatementPlan, point_text,
-};
+use record::format::{CheckRecord, ContenderFacts, HostRecord, PlannedTrial, Point, Purpose, point_text};
 use trial::dataset::Dataset;
 use trial::network_path::Way;
 use trial::observe::Observers;
 use trial::{
-    Conditions, DataFolder, Environment, Generator, Interrupted, Interval, Limits, Rehearsed, RunningServer, Sessions,
-    ThisProcess, Trial, null_server, rehearse, target_tables,
+    Conditions, DataFolder, Environment, Explaining, Generator, Interrupted, Interval, Limits, Rehearsed,
+    RunningServer, Sessions, ThisProcess, Trial, null_server, rehearse, target_tables,
 };
 
 pub struct Setup<'a> {
@@ -401,6 +398,7 @@ impl<'a> Setup<'a> {
             loaded: self.loaded(&planned.contender, &self.datasets[at]),
             client_cpus,
             generator: self.coordinator.as_ref().map_or(&ThisProcess, |coordinator| coordinator as &dyn Generator),
+            explaining: None,
             meeting: None,
             folder,
             interrupted: self.interrupted,
@@ -411,6 +409,21 @@ impl<'a> Setup<'a> {
         let title = filling.title();
         let found = self.loaded.iter().find(|one| one.contender == contender && one.dataset == title);
         found.map_or(&[], |one| &one.values)
+    }
+
+    /// The name of the data that a trial runs on, and what its server can be asked about the statements that run on them.
+    pub fn explaining(&self, planned: &PlannedTrial, limit: Duration) -> Option<(String, Explaining)> {
+        let prepared = self.contenders.iter().find(|prepared| prepared.contender.name == planned.contender)?;
+        let is_ours = |filling: &&Filling| {
+            filling.choice.label == planned.workload && filling.point == filling.choice.data_point(&planned.point)
+        };
+        let filling = self.datasets.iter().find(is_ours)?;
+        let plans = filling.workload.has_plans()?;
+        let dialect = prepared.server.dialect();
+        let statements = plans.explained_statements(dialect).into_iter();
+        let statements = statements.map(|one| (plans.before_explaining(&one, dialect), one)).collect();
+        let explaining = Explaining { statements, are_private: plans.are_private(), limit };
+        (!explaining.statements.is_empty()).then(|| (filling.title(), explaining))
     }
 
     fn data_folder(&self, planned: &PlannedTrial) -> DataFolder {
@@ -636,7 +649,6 @@ impl<'a> Setup<'a> {
             }
             loaded.push(Loaded { contender: prepared.contender.name.clone(), dataset: filling.title(), values });
             let ddl = ddl(&server, &filling.workload)?;
-            let plans = plans(&server, filling.workload.as_ref())?;
             let checksums = checksums(&server, filling.workload.as_ref())?;
             let class = server.durability_class(&ddl);
             let build = server.build()?;
@@ -663,7 +675,6 @@ impl<'a> Setup<'a> {
             facts.durability_class = weaker_class(class, &facts.durability_class).to_owned();
             facts.isolation.insert(filling.choice.label.clone(), isolation.as_str().to_owned());
             facts.ddl.insert(filling.choice.label.clone(), ddl);
-            facts.plans.insert(filling.title(), plans);
             facts.checksums.insert(filling.title(), checksums);
             if let Environment::Managed { snapshot, .. } = &trial.environment {
                 facts.data_bytes.insert(filling.title(), snapshot.bytes);
@@ -705,20 +716,6 @@ fn ddl(server: &RunningServer, workload: &Arc<dyn Workload>) -> Result<Vec<Strin
     let mut admin = server.session()?;
     let tables = workload.tables(server.dialect());
     tables.iter().map(|table| Ok(admin.show_table(&table.name)?)).collect()
-}
-
-/// How the server would run each statement; one that it does not explain gives the reason.
-fn plans(server: &RunningServer, workload: &dyn Workload) -> Result<Vec<StatementPlan>> {
-    let Some(observe) = server.engine().observe() else { return Ok(Vec::new()) };
-    let mut admin = server.session()?;
-    let plan = |one: NamedStatement| {
-        let asked = observe.explain(&mut admin, &one.sql);
-        let refused = asked.as_ref().err().map(|error| format!("{error:#}"));
-        let Explained { lines, shape } = asked.unwrap_or_default();
-        StatementPlan { statement: one.name, sql: one.sql, lines, shape, refused }
-    };
-    let statements = workload.has_plans().map(|plans| plans.explained_statements(server.dialect()));
-    Ok(statements.unwrap_or_default().into_iter().map(plan).collect())
 }
 
 /// What the server returns to the queries that all contenders have to answer alike.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use driver::Admin;
+use record::format::PlanNode;
 
 use crate::Waits;
 use crate::counters::{Counters, DeferredWork};
@@ -20,7 +21,8 @@ pub trait Observe: Sync {
     fn waits(&self) -> Option<Waits> {
         None
     }
-    /// How the server would run a statement, which is not run.
+    /// How the server would run a statement, which is not run. What the server answers is read here, and nothing of it is
+    /// trusted.
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
     /// What of it shows deferred work.
     fn deferred_work(&self) -> &'static DeferredWork;
@@ -47,10 +49,10 @@ pub trait Observe: Sync {
 pub type Sample = fn(&mut Admin) -> Result<Counters>;
 
 /// How a server would run a statement.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Explained {
     /// As the server reports it.
     pub lines: Vec<String>,
-    /// The same without what is estimated: two servers that do the same have the same shape.
-    pub shape: Vec<String>,
+    /// What is read from that; why nothing could be.
+    pub tree: Result<PlanNode, String>,
 }

@@ -11,7 +11,7 @@ mod counters;
 mod limits;
 mod memory;
 pub mod option_files;
-mod plans;
+pub(crate) mod plans;
 mod reserved;
 mod tunable;
 mod waits;

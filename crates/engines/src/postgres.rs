@@ -10,6 +10,7 @@ mod departed;
 mod integrity;
 mod limits;
 mod memory;
+pub(crate) mod plans;
 mod tunable;
 mod waits;
 
@@ -542,11 +543,7 @@ impl Observe for Postgres {
     }
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
-        let mut lines = |options: &str| -> Result<Vec<String>> {
-            let rows = admin.rows(&format!("EXPLAIN {options} {sql}"))?;
-            Ok(rows.into_iter().flatten().flatten().collect())
-        };
-        Ok(Explained { lines: lines("")?, shape: lines("(COSTS OFF)")? })
+        plans::explain(admin, sql)
     }
 
     fn deferred_work(&self) -> &'static DeferredWork {

@@ -6,6 +6,7 @@
 mod advice;
 mod counters;
 mod memory;
+pub(crate) mod plans;
 mod tunable;
 
 use std::collections::BTreeMap;
@@ -329,9 +330,7 @@ impl Observe for Sqlite {
     }
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
-        let rows = admin.rows(&format!("EXPLAIN QUERY PLAN {sql}"))?;
-        let lines = plan_lines(&rows);
-        Ok(Explained { shape: lines.clone(), lines })
+        plans::explain(admin, sql)
     }
 
     fn deferred_work(&self) -> &'static DeferredWork {
@@ -364,19 +363,6 @@ impl Tuning for Sqlite {
     fn size_text(&self, bytes: u64) -> String {
         bytes.to_string()
     }
-}
-
-/// Each row has its id, its parent's, a number without a meaning, and what is done; a change of one row by
-/// its id has none.
-fn plan_lines(rows: &[Vec<Option<String>>]) -> Vec<String> {
-    let cell = |row: &Vec<Option<String>>, index: usize| row.get(index).cloned().flatten().unwrap_or_default();
-    let mut depths: BTreeMap<String, usize> = BTreeMap::new();
-    let line = |row: &Vec<Option<String>>| {
-        let depth = depths.get(&cell(row, 1)).map_or(0, |parent| parent + 1);
-        depths.insert(cell(row, 0), depth);
-        format!("{}{}", "  ".repeat(depth), cell(row, 3))
-    };
-    rows.iter().map(line).collect()
 }
 
 /// The statements that set pragmas, those first that only count on an empty file.
@@ -512,13 +498,17 @@ mod tests {
             Admin::connect(Dialect::Sqlite, &file, &Login::default(), std::time::Duration::from_secs(5)).unwrap();
         admin.run("CREATE TABLE t (id INTEGER PRIMARY KEY, k INTEGER)").unwrap();
         let mut check = |sql: &str, expected: &[&str]| {
-            assert_eq!(Sqlite.explain(&mut admin, sql).unwrap().shape, expected, "{sql}");
+            let Explained { lines, tree } = Sqlite.explain(&mut admin, sql).unwrap();
+            assert_eq!(lines, expected, "{sql}");
+            assert_eq!(tree.unwrap().children.len(), lines.len(), "{sql}");
         };
         check("SELECT k FROM t WHERE id = 1", &["SEARCH t USING INTEGER PRIMARY KEY (rowid=?)"]);
         check("SELECT DISTINCT k FROM t ORDER BY k", &["SCAN t", "USE TEMP B-TREE FOR DISTINCT"]);
         let row = |cells: [&str; 4]| cells.map(|cell| Some(cell.to_owned())).to_vec();
         let rows = [row(["3", "0", "0", "SCALAR"]), row(["7", "3", "0", "SCAN t"]), row(["9", "0", "0", "SCAN u"])];
-        assert_eq!(plan_lines(&rows), ["SCALAR", "  SCAN t", "SCAN u"]);
+        assert_eq!(plans::lines(&rows), ["SCALAR", "  SCAN t", "SCAN u"]);
+        let root = plans::read(&rows);
+        assert_eq!((root.children.len(), root.children[0].children[0].table.as_deref()), (2, Some("t")));
         assert!(Sqlite.explain(&mut admin, "SELECT 1 FROM nowhere").is_err());
     }
 

@@ -499,11 +499,23 @@ pub trait ReusesTables {
 /// Statements that leave a server a choice of how to run them.
 pub trait HasPlans {
     /// Those of its transactions, each once and with values that its tables have: to ask a server how it would run
-    /// them. None where they follow from what the clients do.
+    /// them. None where they follow from what the clients do. One that is timed has the name of its times.
     fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement>;
+    /// What is sent before one of them is explained, so that the session is as a client's: its settings, its database.
+    fn before_explaining(&self, statement: &NamedStatement, dialect: Dialect) -> Vec<String> {
+        let _ = (statement, dialect);
+        Vec::new()
+    }
+    /// Whether their values are those of production, which no report may show.
+    fn are_private(&self) -> bool {
+        false
+    }
     /// Queries that bring the same rows on every server whose tables were loaded from the same seed. Those of one
     /// name are compared, in any order of rows.
-    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement>;
+    fn compared_queries(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        let _ = dialect;
+        Vec::new()
+    }
     /// What the server answers to them, by name, in a form that is the same on every server; None where their rows are.
     fn answers(
         &self,

@@ -16,6 +16,7 @@ mod other_baseline;
 mod plan;
 mod probes;
 pub mod purpose;
+mod statement_plan;
 mod trial;
 pub mod tuning;
 mod worker;
@@ -37,6 +38,7 @@ pub use plan::{
 };
 pub use probes::{LoadRecord, PilotRecord, RecoveryRecord};
 pub use purpose::{ContrastKind, Purpose};
+pub use statement_plan::{PlanNode, QUERY, StatementPlan};
 pub use trial::{Failure, Status, TrialRecord, measured};
 pub use worker::{ClusterRecord, WorkerRecord};
 
@@ -241,8 +243,8 @@ pub struct ContenderFacts {
     pub isolation: BTreeMap<String, String>,
     /// CREATE statements as the server shows them, by workload label.
     pub ddl: BTreeMap<String, Vec<String>>,
-    /// How the server would run the statements of a workload, by its label, with the point where points have
-    /// data of their own.
+    /// How the server runs the statements of a workload, by its label, with the point where points have data of their
+    /// own: asked once, behind the interval of a trial. Older runs asked before the first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plans: BTreeMap<String, Vec<StatementPlan>>,
     /// Checksums of what the rehearsal's queries returned, by workload label as above and by query.
@@ -266,23 +268,6 @@ pub struct BuildRecord {
     /// What the server reports of it: platform, compiler, flags.
     #[serde(rename = "told", default, skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<String>,
-}
-
-/// A server's answer to how it would run a statement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct StatementPlan {
-    /// The same for all engines.
-    pub statement: String,
-    pub sql: String,
-    /// As the server reports it; empty where it did not.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub lines: Vec<String>,
-    /// The same without estimates, for comparing.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shape: Vec<String>,
-    /// Why there is no answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refused: Option<String>,
 }
 
 impl RunRecord {

@@ -10,6 +10,7 @@ mod digest;
 mod making;
 mod options;
 mod order;
+mod plans;
 mod run;
 mod schedule;
 mod source;

@@ -7,6 +7,7 @@ use capture::{Act, Capture, Format, Instance, parameters};
 
 use crate::assignment::assigned;
 use crate::digest::{About, Kind};
+use crate::plans::{Execution, samples};
 use crate::schedule::{Facts, How, Schedule, Session, Statement, Text, Transaction};
 use crate::units::{Held, ranks};
 
@@ -20,6 +21,8 @@ struct Raw {
     ends: bool,
     start_us: i64,
     duration_us: u64,
+    /// The number of its database, from 1 on.
+    database: u32,
     /// Where its entry stands in the logs.
     place: i64,
     statement: Statement,
@@ -183,7 +186,9 @@ impl Maker {
     }
 
     fn push(&mut self, one: &Instance<'_>, place: i64, ends: bool, statement: Statement) {
+        let database = self.sessions.get(&one.session).map_or(0, |session| session.database);
         self.raws.push(Raw {
+            database,
             session: one.session,
             transaction: one.transaction,
             ends,
@@ -343,6 +348,7 @@ impl Maker {
             longest_us: self.raws.iter().map(|raw| raw.duration_us).max().unwrap_or(0),
             ..Facts::default()
         };
+        self.schedule.samples = samples(self.raws.iter().map(Raw::execution), &self.schedule);
         let left_out = std::mem::take(&mut self.left_out);
         facts.left_out = left_out.into_iter().map(|(kind, (count, why))| (kind.to_owned(), count, why)).collect();
         // A sort that is stable keeps the order of each session.
@@ -456,6 +462,10 @@ impl Maker {
 }
 
 impl Raw {
+    fn execution(&self) -> Execution<'_> {
+        Execution { statement: &self.statement, duration_us: self.duration_us, database: self.database }
+    }
+
     fn end_us(&self) -> i64 {
         self.start_us + self.duration_us as i64
     }

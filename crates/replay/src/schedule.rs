@@ -116,6 +116,20 @@ pub struct Schedule {
     pub timed: Vec<u32>,
     pub ranks: Ranks,
     pub facts: Facts,
+    /// What servers are asked to explain.
+    pub samples: Vec<Sample>,
+}
+
+/// An execution that stands for those of its digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    pub digest: u32,
+    /// Which it is by its time in the log: `` (the median), `p95`, `longest`.
+    pub which: &'static str,
+    pub text: Text,
+    pub values: (u32, u16),
+    /// The number of its database, where the log has several.
+    pub database: Option<u32>,
 }
 
 impl Schedule {

@@ -6,14 +6,15 @@ use std::time::Duration;
 use capture::Class;
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Rows};
 use load::{
-    AnswerLog, Answering, Asked, Bells, ClientFuture, Compared, DerivedMetrics, LoggedDigest, Metric, OptionError,
-    Options, OwnData, Replays, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec,
+    AnswerLog, Answering, Asked, Bells, ClientFuture, Compared, DerivedMetrics, HasPlans, LoggedDigest, Metric,
+    NamedStatement, OptionError, Options, OwnData, Replays, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec,
 };
 
 use crate::client::{COUNTS, Client, ORDER_BROKEN, ORDER_WAIT_US};
 use crate::digest::About;
 use crate::options::{OPTIONS, Pacing, Settings, own_data, settings, source};
 use crate::order::Order;
+use crate::plans;
 use crate::run::Run;
 use crate::schedule::Schedule;
 use crate::source::schedule;
@@ -206,6 +207,26 @@ impl Workload for Replay {
 
     fn derived_metrics(&self) -> Option<&dyn DerivedMetrics> {
         Some(self)
+    }
+
+    fn has_plans(&self) -> Option<&dyn HasPlans> {
+        Some(self)
+    }
+}
+
+impl HasPlans for Replay {
+    fn explained_statements(&self, _: Dialect) -> Vec<NamedStatement> {
+        let digests = self.digests();
+        let is_judged = |name: &str| digests.iter().any(|digest| digest.is_judged && digest.id == name);
+        plans::statements(&self.schedule, &is_judged)
+    }
+
+    fn before_explaining(&self, statement: &NamedStatement, _: Dialect) -> Vec<String> {
+        plans::opening(&self.schedule, &statement.name).into_iter().collect()
+    }
+
+    fn are_private(&self) -> bool {
+        true
     }
 }
 

@@ -17,8 +17,8 @@ use fixtures::{
 };
 use record::format::figures::has_negative_zero;
 use record::format::{
-    AaRecord, ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, Point, Purpose, Series,
-    StatementPlan, Status, TrialRecord,
+    AaRecord, ContrastKind, ContrastRecord, DecisionKind, DecisionRecord, PilotRecord, PlanNode, Point, Purpose, QUERY,
+    Series, StatementPlan, Status, TrialRecord,
 };
 use record::{RunDir, StoredTrials};
 
@@ -482,12 +482,14 @@ fn observed_of(trial: &TrialRecord) -> Series {
     Series { columns: columns.map(str::to_owned).into(), rows: (0..30).map(row).collect() }
 }
 
+/// Plans as trees, hostile names in them, and plans of a run from before there were trees.
 fn set_plans(stored: &mut StoredRun) {
     let plan = |statement: &str, sql: &str, shape: &str| StatementPlan {
         statement: statement.into(),
         sql: sql.into(),
         lines: vec!["id\tselect_type\ttable".into(), format!("1\tSIMPLE\t{shape}")],
         shape: vec![shape.into()],
+        tree: None,
         refused: None,
     };
     let refused = StatementPlan {
@@ -497,10 +499,34 @@ fn set_plans(stored: &mut StoredRun) {
         ..plan("update-index", "UPDATE sbtest1 SET k=k+1 WHERE id=500", "")
     };
     let of_candidate = plan("update-index", &refused.sql, "sbtest1: range by PRIMARY");
+    let read = |operator: &str, index: Option<&str>, rows: f64| PlanNode {
+        table: Some("<b>sbtest1".into()),
+        index: index.map(str::to_owned),
+        estimated_rows: Some(rows),
+        estimated_cost: Some(20.1),
+        ..PlanNode::of(operator)
+    };
     let ranges = "SELECT c FROM sbtest1 WHERE id BETWEEN 500 AND 599 ORDER BY c";
+    let with_tree = |name: &str, sql: &str, child: PlanNode| {
+        let root = PlanNode { sort: true, children: vec![child], ..PlanNode::of(QUERY) };
+        StatementPlan { shape: Vec::new(), tree: Some(root), ..plan(name, sql, "sbtest1 & more") }
+    };
+    let point =
+        |rows: f64| with_tree("point", "SELECT c FROM sbtest1 WHERE id=500", read("const", Some("PRIMARY"), rows));
+    let old = |shape: &str| plan("sum-range", "SELECT SUM(k) FROM sbtest1 WHERE id BETWEEN 1 AND 9", shape);
     let plans = [
-        vec![plan("order-range", ranges, "sbtest1: range by PRIMARY, Using filesort"), refused],
-        vec![plan("order-range", ranges, "sbtest1: ALL no key, Using filesort"), of_candidate],
+        vec![
+            with_tree("order-range", ranges, read("range", Some("PRIMARY"), 100.0)),
+            point(1.0),
+            old("sbtest1: range by PRIMARY"),
+            refused,
+        ],
+        vec![
+            with_tree("order-range", ranges, read("full scan", None, 1e6)),
+            point(2.0),
+            old("sbtest1: ALL no key"),
+            of_candidate,
+        ],
     ];
     for (contender, plans) in stored.plan.contenders.iter().zip(plans) {
         let facts = stored.run.contenders.get_mut(&contender.name).unwrap();
@@ -650,8 +676,9 @@ fn a_run_of_the_full_method_is_reported_as_stored() {
         "Accumulating: Deferred work (unflushed pages",
         "Likely cause: `5.6 <b>&tuned` syncs its log to disk far more often",
         "None on either side: deadlocks",
-        "1 of 2 statements is run differently; 1 of",
-        "oltp_read_write, order-range: sbtest1: range by PRIMARY, Using filesort → sbtest1: ALL no key,",
+        "2 of 4 statements are run differently; 1 of them cannot be explained by both servers",
+        "range on PRIMARY → full scan of <b>sbtest1",
+        "sbtest1: range by PRIMARY → sbtest1: ALL no key",
         "settings = { innodb_buffer_pool_size = \"1073741824\"",
     ] {
         assert!(text.contains(printed), "{printed} is not in\n{text}");

@@ -16,6 +16,7 @@ mod matrix;
 mod method;
 mod one_answer;
 mod operations;
+mod plans;
 mod precision;
 mod probes;
 pub mod profile;
@@ -47,6 +48,7 @@ pub const TOPICS: &[&dyn Topic] = &[
     &seconds::Seconds,
     &kinds::Kinds,
     &operations::Operations,
+    &plans::PlansOfStatements,
     &answers::Answers,
     &scaling::Cores,
     &tuning::Search,

@@ -8,6 +8,7 @@ pub mod costs;
 pub mod duet;
 pub mod findings;
 pub mod parts;
+pub mod plans;
 pub mod probes;
 pub mod servers;
 pub mod verdicts;

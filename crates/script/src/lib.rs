@@ -16,8 +16,10 @@ mod mistakes;
 mod options;
 mod parts;
 pub mod pgbench;
+mod plans;
 mod program;
 mod random;
+mod recording;
 mod rows;
 mod statement;
 #[cfg(test)]
@@ -29,6 +31,8 @@ mod workload;
 use std::collections::BTreeMap;
 
 use driver::Connection;
+pub use recording::Recording;
+
 use load::{Client, Clock, OptionValue, Options, Recorder, Slot, Workload, WorkloadKind};
 
 pub const SCRIPT: WorkloadKind = WorkloadKind {

@@ -5,7 +5,7 @@ use crate::files::{GENERATED_ROW_BYTES, statements};
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink};
 use load::{
-    Answers, ClientFuture, Expected, OwnData, OwnDataForm, Preparing, RunsOnce, Setting, Slot, Table, Tally,
+    Answers, ClientFuture, Expected, HasPlans, OwnData, OwnDataForm, Preparing, RunsOnce, Setting, Slot, Table, Tally,
     TransactionKind, Workload, WorkloadSpec,
 };
 
@@ -121,6 +121,10 @@ impl Workload for Script {
     }
 
     fn runs_once(&self) -> Option<&dyn RunsOnce> {
+        Some(self)
+    }
+
+    fn has_plans(&self) -> Option<&dyn HasPlans> {
         Some(self)
     }
 

@@ -19,9 +19,11 @@ use super::generator::{Made, OfWorkers};
 use super::host::Interrupted;
 use super::metrics::metrics;
 use super::trial::Trial;
-use super::{core_use, crash, deferred_log, deferred_work, generator_limit, latency, network_path, operations, script};
+use super::{
+    core_use, crash, deferred_log, deferred_work, generator_limit, latency, network_path, operations, plans, script,
+};
 use crate::observe::{Observers, Readings, Subject, server_gauge};
-use record::format::{Failure, PlannedTrial, Series, Status, TrialRecord};
+use record::format::{Failure, PlannedTrial, Series, StatementPlan, Status, TrialRecord};
 
 /// What a trial leaves behind.
 pub struct Finished {
@@ -35,6 +37,8 @@ pub struct Finished {
     pub deferred: Series,
     /// What the server had in force; empty when it did not start.
     pub settings: BTreeMap<String, String>,
+    /// How the server runs the statements that were asked about; none where the trial failed.
+    pub plans: Vec<StatementPlan>,
 }
 
 impl Finished {
@@ -47,6 +51,7 @@ impl Finished {
             windows: String::new(),
             deferred: Series::default(),
             settings: BTreeMap::new(),
+            plans: Vec::new(),
         }
     }
 }
@@ -119,7 +124,7 @@ fn run_in<'a>(
         Err(error) => failed(trial, steps.current(), &error),
     };
     finished.record.shares_start_with = start.begun_by.filter(|first| *first != trial.planned.trial);
-    (finished.settings, finished.deferred) = (left.settings, left.deferred);
+    (finished.settings, finished.deferred, finished.plans) = (left.settings, left.deferred, left.plans);
     Ok(steps.end(finished))
 }
 
@@ -128,6 +133,7 @@ fn run_in<'a>(
 struct Left {
     settings: BTreeMap<String, String>,
     deferred: Series,
+    plans: Vec<StatementPlan>,
 }
 
 fn measure<'a>(
@@ -178,6 +184,10 @@ fn measure<'a>(
         check(trial, &server, &tally)
     })?;
     if is_last {
+        // On a server that is to stop: nothing is measured on it any more.
+        if let Some(explaining) = trial.explaining {
+            left.plans = steps.take("explain", || Ok(plans::explain(&server, explaining)))?;
+        }
         steps.take("stop", || server.stop())?;
     } else {
         start.server = Some(server);
@@ -428,6 +438,7 @@ fn succeeded(trial: &Trial, tally: &Tally, readings: Readings, of_workers: OfWor
         windows: if tally.windows.is_empty() { String::new() } else { tally.windows.log() },
         deferred: Series::default(),
         settings: BTreeMap::new(),
+        plans: Vec::new(),
     }
 }
 

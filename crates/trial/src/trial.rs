@@ -14,6 +14,7 @@ use super::environment::Environment;
 use super::generator::Generated;
 use super::host::ClientCpus;
 use super::meeting::Meeting;
+use super::plans::Explaining;
 
 /// Everything one trial needs, decided beforehand.
 pub struct Trial<'a> {
@@ -33,6 +34,8 @@ pub struct Trial<'a> {
     pub client_cpus: ClientCpus,
     /// Who makes its load.
     pub generator: &'a dyn Generator,
+    /// The statements that the server explains behind the interval, where it is to.
+    pub explaining: Option<&'a Explaining>,
     /// Where it meets the other side of its duet; none for a trial that runs alone.
     pub meeting: Option<&'a Meeting>,
     /// The trial's folder in the run.

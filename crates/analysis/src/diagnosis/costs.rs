@@ -64,6 +64,8 @@ pub const KINDS: &[Kind] = &[
     counted(DOUBLE_WRITES, &["counter.innodb.doublewrite_pages"]),
     counted(COMPRESSED, &["counter.innodb.compress_ops"]),
     counted(DECOMPRESSED, &["counter.innodb.uncompress_ops"]),
+    counted("rows_read_per_tx", &["counter.innodb.rows_read", "counter.postgres.tup_returned"]),
+    counted("page_requests_per_tx", &["counter.innodb.buffer_pool_read_requests", "counter.postgres.blks_hit"]),
     counted(MISSES, &["counter.innodb.buffer_pool_reads", "counter.postgres.blks_read"]),
     counted("row_lock_waits_per_tx", &["counter.innodb.row_lock_waits"]),
     counted(LOCK_MS, &["counter.innodb.row_lock_time_ms"]),

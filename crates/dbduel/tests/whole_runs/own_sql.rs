@@ -81,6 +81,33 @@ fn plan_try_runs_each_transaction_once_and_takes_it_back() {
 }
 
 #[test]
+fn servers_explain_statements_once_behind_an_interval_and_reports_compare_them() {
+    let place = shop();
+    let contenders = "{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\" }";
+    place.write("own.toml", &experiment(contenders, TABLES));
+    place.expect(0, &["run", "own.toml", "--accept-noisy"]);
+    let mut explained = Vec::new();
+    for trial in place.trials() {
+        let steps: Vec<&str> = trial["steps"].as_array().unwrap().iter().filter_map(|step| step[0].as_str()).collect();
+        let at = |name: &str| steps.iter().position(|step| *step == name);
+        if let Some(explain) = at("explain") {
+            assert!(at("measure").unwrap() < explain && explain + 1 == at("stop").unwrap(), "{steps:?}");
+            explained.push((trial["contender"].as_str().unwrap().to_owned(), trial["block"].as_u64()));
+        }
+    }
+    explained.sort();
+    assert_eq!(explained, [("a".to_owned(), Some(1)), ("b".to_owned(), Some(1))]);
+    let record = place.json("run.json");
+    let plans = &record["contenders"]["a"]["plans"]["script"];
+    // The statement that needs an answer ends what is sent.
+    assert_eq!(plans[0]["statement"], "order.stock", "{plans}");
+    assert_eq!(plans[0]["tree"]["children"][0]["index"], "INTEGER PRIMARY KEY", "{plans}");
+    let full = place.whole_report("last");
+    assert!(full.contains("0 of 1 statement is run differently."), "{full}");
+    assert!(full.contains("Without a plan: order.11"), "{full}");
+}
+
+#[test]
 fn a_value_that_has_to_stay_as_loaded_fails_the_trial_that_changes_it() {
     let checks = "checks = [{ sql = \"SELECT count(*) FROM item\", expect = \"= load\" },\
         { sql = \"SELECT sum(stock) + (SELECT count(*) FROM sold) FROM item\", expect = \"= load\" }]\n";

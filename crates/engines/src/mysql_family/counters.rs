@@ -19,6 +19,7 @@ const STATUS: &[(&str, &[&str], Kind)] = &[
     ("innodb.pages_flushed", &["Innodb_buffer_pool_pages_flushed"], Kind::Counter),
     ("innodb.pages_read", &["Innodb_pages_read"], Kind::Counter),
     ("innodb.pages_written", &["Innodb_pages_written"], Kind::Counter),
+    ("innodb.rows_read", &["Innodb_rows_read", "Rows_read"], Kind::Counter),
     ("innodb.data_fsyncs", &["Innodb_data_fsyncs"], Kind::Counter),
     ("innodb.data_reads", &["Innodb_data_reads"], Kind::Counter),
     ("innodb.data_writes", &["Innodb_data_writes"], Kind::Counter),

@@ -1,11 +1,12 @@
 //! What weakens the verdicts, why they came out so, and what became of gaps whose supposed cause was taken away.
 
 use analysis::cause_test::tests;
-use analysis::{Cause, Finding, Grade, HeadToHead};
+use analysis::plan_causes::PlanCause;
+use analysis::{Cause, Finding, Grade, HeadToHead, WorkloadConclusions};
 use record::format::{ContrastRecord, PlanRecord, point_text};
 
 use super::first::{CAVEATS, how_sure, ranked_caveats};
-use super::{Topic, capitalised};
+use super::{Topic, capitalised, plans};
 use crate::Evidence;
 use crate::document::{Block, Section, Text};
 use crate::sentences;
@@ -23,6 +24,7 @@ impl Topic for Causes {
             duels().filter(move |duel| of_rung(duel) == is_rung).flat_map(|duel| causes_of(evidence, duel))
         };
         let mut body: Vec<Block> = causes(false).collect();
+        body.extend(workloads.iter().flat_map(|workload| of_plans(evidence, workload)));
         body.extend(Block::on_page(causes(true).collect()));
         body.extend(Block::list(lines(evidence)).map(|list| Block::fold("Cause tests", vec![list])));
         let findings: Vec<Block> = evidence.conclusions.findings.iter().map(|one| weakness(evidence, one)).collect();
@@ -44,6 +46,20 @@ fn causes_of(evidence: &Evidence, duel: &HeadToHead) -> impl Iterator<Item = Blo
         false => String::new(),
     };
     duel.diagnosis.causes.iter().map(move |cause| finding(evidence, cause, &of))
+}
+
+/// Plans that may explain a verdict. Of the rungs of a ladder, for the page.
+fn of_plans(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
+    let block = |cause: &PlanCause| Block::Finding {
+        title: how_sure(cause.grade).to_owned(),
+        text: Text::from(sentences::plans::cause(cause) + "."),
+        evidence: sentences::plans::evidence(cause),
+    };
+    let of_duel = |duel: &HeadToHead| {
+        let found = plans::causes_of(evidence, workload, duel, block);
+        if workload.is_rung(&duel.candidate) { Block::on_page(found).into_iter().collect() } else { found }
+    };
+    workload.duels.iter().flat_map(of_duel).collect()
 }
 
 /// A cause with what was seen of it, or why none could be established.

@@ -1,9 +1,9 @@
-//! What differs between the servers: builds, settings, plans of statements, tables.
+//! What differs between the servers: builds, settings, tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use analysis::differences::{Difference, PlanPair, Plans, drifts};
-use record::format::{ContenderFacts, ContenderRecord, StatementPlan};
+use analysis::differences::{Difference, drifts};
+use record::format::{ContenderFacts, ContenderRecord};
 
 use super::{Topic, settings_and_plans};
 use crate::document::{Block, Column, RowKind, Section, Table};
@@ -114,17 +114,6 @@ fn drift_blocks(evidence: &Evidence, drift: &Difference) -> Vec<Block> {
         let title = format!("The other {left} settings that differ");
         body.extend(Block::table(others).map(|table| Block::OnPage(vec![Block::fold(title, vec![table])])));
     }
-    let counted = settings_and_plans::plans_counted(drift).filter(|_| !drift.plans.is_empty());
-    if let Some(counted) = counted {
-        let title = format!("How each statement would be run: {counted}");
-        let lines = Block::list(settings_and_plans::plan_lines(drift));
-        let all = Block::OnPage(vec![Block::fold(
-            title.as_str(),
-            drift.plans.iter().flat_map(|plans| plan_blocks(drift, plans)).collect(),
-        )]);
-        let heading = lines.is_some().then(|| Block::para(title + "."));
-        body.extend(heading.into_iter().chain(lines).chain([all]));
-    }
     if let Some(same) = &drift.same_settings {
         let title = format!(
             "`{}` with {} of `{}`, as a contender for the experiment file",
@@ -136,30 +125,6 @@ fn drift_blocks(evidence: &Evidence, drift: &Difference) -> Vec<Block> {
     }
     let is_rung = evidence.conclusions.workloads.iter().any(|workload| workload.is_rung(drift.candidate));
     if is_rung { Block::on_page(body).into_iter().collect() } else { body }
-}
-
-/// A row for each statement, and how either server says that it runs it.
-fn plan_blocks(drift: &Difference, plans: &Plans) -> Vec<Block> {
-    let side = |plan: Option<&StatementPlan>| match plan {
-        None => "no such statement".to_owned(),
-        Some(StatementPlan { refused: Some(why), .. }) => format!("not explained: {why}"),
-        Some(plan) => plan.shape.join("; "),
-    };
-    let mut table =
-        Table::new([Column::name("statement", 0), Column::prose(drift.baseline, 0), Column::prose(drift.candidate, 0)]);
-    for pair in &plans.statements {
-        let kind = if pair.differs { RowKind::Different } else { RowKind::Plain };
-        table.push(kind, [pair.statement.to_owned(), side(pair.baseline), side(pair.candidate)]);
-    }
-    let sql = |pair: &PlanPair| {
-        let plans = [(drift.baseline, pair.baseline), (drift.candidate, pair.candidate)];
-        let sql = pair.baseline.or(pair.candidate).map(|plan| plan.sql.clone());
-        let lines = plans.into_iter().filter_map(|(name, plan)| Some(format!("{name}:\n{}", plan?.lines.join("\n"))));
-        format!("{}: {}\n{}", pair.statement, sql.unwrap_or_default(), lines.collect::<Vec<_>>().join("\n"))
-    };
-    let detail: Vec<String> = plans.statements.iter().map(sql).collect();
-    let detail = Block::fold("As the servers explain them", vec![Block::Code(detail.join("\n\n"))]);
-    vec![Block::heading(plans.title), Block::Table(table), detail]
 }
 
 type Settings = BTreeMap<String, String>;

@@ -1,5 +1,6 @@
 //! The first screen: verdict, main chart, what to keep in mind, likely cause, and one line how it was measured.
 
+use analysis::plan_causes::PlanCause;
 use analysis::{
     Cause, Caveat, Comparison, FindingKind, Grade, HeadToHead, QUICK_BELOW_S, Verdict, WorkloadConclusions,
 };
@@ -7,7 +8,7 @@ use record::format::point_text;
 
 use super::levels::ratio_title;
 use super::settings_and_plans::changed_defaults;
-use super::{kinds, ladder, levels, matrix, one_answer, waterfall};
+use super::{kinds, ladder, levels, matrix, one_answer, plans, waterfall};
 use crate::Evidence;
 use crate::document::{Block, Cell, Chart, Column, Row, RowKind, Section, Table, Text, Tone};
 use crate::wording::{self, count, duration, joined};
@@ -238,14 +239,15 @@ fn candidates(workload: &WorkloadConclusions, several: bool) -> Vec<Row> {
 /// What a finding shows of the gap; nothing where it only says that no cause can be named.
 fn causes(evidence: &Evidence) -> Vec<String> {
     let of_workload = |workload: &WorkloadConclusions| match workload.duels.as_slice() {
-        [duel] => duel
-            .diagnosis
-            .causes
-            .iter()
-            .filter(|one| !one.kind.is_of_the_run())
-            .take(1)
-            .map(|one| cause(evidence, one))
-            .collect(),
+        [duel] => {
+            let causes = duel.diagnosis.causes.iter().filter(|one| !one.kind.is_of_the_run()).take(1);
+            let of_plan = |one: &PlanCause| {
+                (one.grade != Grade::Weak)
+                    .then(|| format!("{}: {}.", how_sure(one.grade), sentences::plans::cause(one)))
+            };
+            let of_plans = plans::causes_of(evidence, workload, duel, of_plan).into_iter().flatten().take(1);
+            causes.map(|one| cause(evidence, one)).chain(of_plans).collect()
+        }
         // A ladder and a table of candidates have theirs further down.
         _ => Vec::new(),
     };

@@ -7,6 +7,7 @@ use analysis::{Comparison, Explained, HeadToHead, Part, Parts, Verdict, Workload
 use record::format::operations::MOVED;
 
 use super::levels::interval_title;
+use super::plans::Marks;
 use super::topic::{Topic, by_workload, stopped};
 use crate::Evidence;
 use crate::document::{
@@ -30,9 +31,13 @@ pub struct Kinds;
 
 impl Topic for Kinds {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let marks = Marks::of(evidence);
         let of_workload = |workload: &WorkloadConclusions| {
             let several = workload.duels.len() > 1;
-            let of_duel = |duel: &HeadToHead| kinds_of(duel).map(|parts| blocks(evidence, duel, parts, several));
+            let of_duel = |duel: &HeadToHead| {
+                let mark = |name: &str| marks.mark(&workload.workload, &duel.candidate, name);
+                kinds_of(duel).map(|parts| blocks(evidence, duel, parts, several, &mark))
+            };
             map(workload).into_iter().chain(workload.duels.iter().filter_map(of_duel).flatten()).collect()
         };
         Section::of("kinds", "Kinds of statements", by_workload(evidence, of_workload))
@@ -71,7 +76,13 @@ fn map_cell(comparison: Option<&Comparison>) -> Cell {
     Cell { key: Some(ratio), heat: Some(Heat { ratio, is_decided }), ..Cell::from(text) }
 }
 
-fn blocks(evidence: &Evidence, duel: &HeadToHead, parts: &Parts, several: bool) -> Vec<Block> {
+fn blocks(
+    evidence: &Evidence,
+    duel: &HeadToHead,
+    parts: &Parts,
+    several: bool,
+    mark: &dyn Fn(&str) -> &'static str,
+) -> Vec<Block> {
     let title = format!("`{}` against `{}`", duel.candidate, duel.baseline);
     let mut body: Vec<Block> = several.then(|| Block::heading(title)).into_iter().collect();
     // Where it is alone, the first screen has both.
@@ -80,7 +91,7 @@ fn blocks(evidence: &Evidence, duel: &HeadToHead, parts: &Parts, several: bool) 
         body.extend(chart(parts).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
     }
     body.push(Block::note(about_groups(parts)));
-    body.push(Block::Table(table(duel, parts)));
+    body.push(Block::Table(table(duel, parts, mark)));
     body.push(Block::note(about_kinds(parts)));
     body.push(Block::note(ABOUT_CPU));
     let left_out = parts
@@ -196,7 +207,7 @@ pub fn chart(parts: &Parts) -> Option<Chart> {
     })
 }
 
-fn table(duel: &HeadToHead, parts: &Parts) -> Table {
+fn table(duel: &HeadToHead, parts: &Parts, mark: &dyn Fn(&str) -> &'static str) -> Table {
     let columns = [
         Column::name("kind", 0),
         Column::number(format!("{} /s", duel.baseline), 2),
@@ -204,17 +215,18 @@ fn table(duel: &HeadToHead, parts: &Parts) -> Table {
         Column::number("ratio", 0),
         Column::number("95 % CI", 0),
         Column::number("CPU", 3),
+        Column::name("plan", 1),
         Column::name("verdict", 0),
         Column::name("cause", 1),
     ];
     let mut table = Table { sortable: true, ..Table::new(columns) };
     for kind in sorted(parts) {
-        table.push(RowKind::Plain, kind_row(kind));
+        table.push(RowKind::Plain, kind_row(kind, mark(&kind.name)));
     }
     table.without_empty_columns()
 }
 
-fn kind_row(kind: &Part) -> [Cell; 8] {
+fn kind_row(kind: &Part, mark: &str) -> [Cell; 9] {
     let comparison = &kind.comparison;
     let keyed = |text: String, key: Option<f64>| Cell { key, ..Cell::from(text) };
     // A cost is compared as less is better; here it is what the candidate needs of what the baseline does.
@@ -228,6 +240,7 @@ fn kind_row(kind: &Part) -> [Cell; 8] {
         keyed(wording::ratio(comparison), comparison.ratio),
         keyed(wording::marked_interval(comparison), comparison.low),
         keyed(cpu.map_or("-".to_owned(), wording::ratio_text), cpu),
+        mark.into(),
         Text::verdict(comparison.verdict, wording::verdict(comparison)).and_quiet(marks).into(),
         cause(kind).into(),
     ]

@@ -7,6 +7,7 @@ use analysis::{COLLECTED_SECONDS, Caveat, HeadToHead, Part, PartKind, Parts, Ver
 use record::format::operations::{PARTIAL, SECONDS, operation_metric, statement_metric};
 use record::format::point_text;
 
+use super::plans::Marks;
 use super::{Topic, by_workload, stopped};
 use crate::Evidence;
 use crate::document::{
@@ -22,8 +23,12 @@ pub struct Operations;
 
 impl Topic for Operations {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
+        let marks = Marks::of(evidence);
         let of_duel = |workload: &WorkloadConclusions, duel: &HeadToHead| match &duel.parts {
-            Some(parts) if parts.kind != PartKind::Kind => blocks(workload, duel, parts),
+            Some(parts) if parts.kind != PartKind::Kind => {
+                let mark = |name: &str| marks.mark(&workload.workload, &duel.candidate, name);
+                blocks(workload, duel, parts, &mark)
+            }
             _ => Vec::new(),
         };
         let of_workload = |workload: &WorkloadConclusions| {
@@ -38,7 +43,10 @@ impl Topic for Operations {
     }
 }
 
-fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> Vec<Block> {
+/// How the plans of a statement compare, by its name.
+type Mark<'a> = &'a dyn Fn(&str) -> &'static str;
+
+fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts, mark: Mark) -> Vec<Block> {
     let title = format!("`{}` against `{}`", duel.candidate, duel.baseline);
     let name = parts.kind.as_str();
     let mut body = vec![Block::heading(title), Block::para(totals(workload, duel, parts) + ".")];
@@ -46,24 +54,26 @@ fn blocks(workload: &WorkloadConclusions, duel: &HeadToHead, parts: &Parts) -> V
     let known = shared_caveats(duel, &parts.operations);
     let decided = by_news(&parts.operations).into_iter().filter(|part| has_verdict(part));
     let mut first = empty(duel, name, parts.kind);
-    decided.for_each(|part| push(&mut first, part, &known));
+    decided.for_each(|part| push(&mut first, part, &known, mark));
     if first.rows.is_empty() {
         body.push(Block::para(format!("No {name} has a verdict of its own.")));
     } else {
         let all = if parts.kind == PartKind::Statement { "Statements" } else { "Operations" };
         body.push(Block::heading(format!("{all} with a verdict, those that differ first, by their share of the time")));
-        body.push(Block::Table(first));
+        body.push(Block::Table(without_marks(first)));
     }
     body.extend(bars(name, &parts.operations).map(|chart| Block::OnPage(vec![Block::chart(chart)])));
     // A single one is all of it.
     let programs = if parts.programs.len() > 1 { parts.programs.as_slice() } else { &[] };
-    body.extend(list(duel, ("program", parts.kind), programs, Vec::new(), about_programs(parts)));
+    let none: Mark = &|_| "";
+    body.extend(list(duel, ("program", parts.kind), programs, Vec::new(), about_programs(parts), none));
     body.extend(list(
         duel,
         (name, parts.kind),
         &parts.operations,
         rows_of_gaps(workload, duel, parts),
         about_operations(parts),
+        mark,
     ));
     let left_out = Block::list(stopped(left_out(parts)));
     body.extend(left_out.map(|list| Block::fold("Compared with nothing", vec![list])));
@@ -77,11 +87,16 @@ fn list(
     parts: &[Part],
     gaps: Vec<(String, [String; 6])>,
     about: String,
+    mark: Mark,
 ) -> Option<Block> {
     let known = shared_caveats(duel, parts);
     let mut table = empty(duel, name, kind);
-    parts.iter().for_each(|part| push(&mut table, part, &known));
-    gaps.into_iter().for_each(|(name, cells)| table.push(RowKind::Plain, std::iter::once(name).chain(cells)));
+    parts.iter().for_each(|part| push(&mut table, part, &known, mark));
+    for (name, [figures @ .., verdict]) in gaps {
+        let cells = std::iter::once(name).chain(figures).chain([String::new(), verdict]);
+        table.push(RowKind::Plain, cells);
+    }
+    let table = without_marks(table);
     let title = format!("Each {name}; share: of the sum of these rows");
     (!table.rows.is_empty()).then(|| Block::fold(title, vec![Block::note(about + "."), Block::Table(table)]))
 }
@@ -98,11 +113,23 @@ fn empty(duel: &HeadToHead, name: &str, kind: PartKind) -> Table {
         Column::number("share", 1),
     ];
     let extra = is_statement.then(|| Column::number("extra s", 3));
-    let columns = columns.into_iter().chain(extra).chain([Column::name("verdict", 0)]);
+    let columns = columns.into_iter().chain(extra).chain([Column::name(PLAN, 0), Column::name("verdict", 0)]);
     Table { sortable: true, ..Table::new(columns.collect::<Vec<_>>()) }
 }
 
-fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
+/// The column of the marks; none where no plan is known.
+const PLAN: &str = "plan";
+
+fn without_marks(mut table: Table) -> Table {
+    let at = table.columns.iter().position(|column| column.title == PLAN);
+    if let Some(at) = at.filter(|at| table.rows.iter().all(|row| row.cells[*at].text.raw().is_empty())) {
+        table.columns.remove(at);
+        table.rows.iter_mut().for_each(|row| drop(row.cells.remove(at)));
+    }
+    table
+}
+
+fn push(table: &mut Table, part: &Part, known: &[Caveat], mark: Mark) {
     let comparison = &part.comparison;
     let keyed = |text: String, key: Option<f64>| Cell { key, ..Cell::from(text) };
     let [baseline, candidate] = part.shares.map(|share| share.map_or("-".to_owned(), wording::percent));
@@ -118,10 +145,10 @@ fn push(table: &mut Table, part: &Part, known: &[Caveat]) {
         keyed(wording::marked_interval(comparison), comparison.low),
         keyed(share, part.shares[0]),
     ];
-    let has_extra = table.columns.len() > figures.len() + 1;
+    let has_extra = table.columns.len() > figures.len() + 2;
     let extra = has_extra.then(|| keyed(wording::optional_number(part.extra_s), part.extra_s));
     let verdict: Cell = verdict.and_quiet(marks).and_quiet(wording::caveats(comparison, known)).into();
-    table.push(RowKind::Plain, figures.into_iter().chain(extra).chain([verdict]));
+    table.push(RowKind::Plain, figures.into_iter().chain(extra).chain([mark(&part.name).into(), verdict]));
 }
 
 /// A time, or what it is known to exceed.

@@ -1,6 +1,6 @@
 //! Words and rows for what contenders do differently without being asked.
 
-use analysis::differences::{Difference, PlanPair, SameSettings, Setting, Why, drifts};
+use analysis::differences::{Difference, SameSettings, Setting, Why, drifts};
 use record::format::StatementPlan;
 
 use crate::Evidence;
@@ -9,7 +9,6 @@ use crate::wording::{count, joined};
 
 /// Settings that are not folded.
 const SETTINGS_MAX: usize = 12;
-const PLANS_IN_TEXT: usize = 6;
 /// Changed defaults that a sentence names.
 const DEFAULTS_NAMED: usize = 3;
 
@@ -61,19 +60,6 @@ fn value(value: Option<&str>) -> String {
     }
 }
 
-/// One line for each statement that is run differently.
-pub fn plan_lines(drift: &Difference) -> Vec<String> {
-    let all = drift.plans.iter().flat_map(|plans| plans.statements.iter().map(move |pair| (plans.title, pair)));
-    let line = |(title, pair): (&str, &PlanPair)| {
-        let told = |plan: Option<&StatementPlan>| plan.map_or("nothing".to_owned(), how);
-        format!("{title}, {}: {} → {}", pair.statement, told(pair.baseline), told(pair.candidate))
-    };
-    let differing: Vec<String> = all.filter(|(_, pair)| pair.differs).map(line).collect();
-    let left = differing.len().saturating_sub(PLANS_IN_TEXT);
-    let more = (left > 0).then(|| format!("and {left} more, in report.html"));
-    differing.into_iter().take(PLANS_IN_TEXT).chain(more).collect()
-}
-
 /// `2 of 8 statements are run differently`; of different families nothing can be counted.
 pub fn plans_counted(drift: &Difference) -> Option<String> {
     let pairs = || drift.plans.iter().flat_map(|plans| &plans.statements);
@@ -97,12 +83,6 @@ pub fn plans_counted(drift: &Difference) -> Option<String> {
 
 fn is_refused(plan: &&StatementPlan) -> bool {
     plan.refused.is_some()
-}
-
-/// A plan in one line.
-fn how(plan: &StatementPlan) -> String {
-    let steps: Vec<&str> = plan.shape.iter().map(|step| step.trim()).collect();
-    if steps.is_empty() { "nothing to choose".to_owned() } else { steps.join("; ") }
 }
 
 /// What the versions have otherwise, where nothing was asked for.

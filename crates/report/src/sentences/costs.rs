@@ -16,6 +16,8 @@ pub fn title(metric: &str) -> Option<&'static str> {
         "doublewrite_pages_per_tx" => "double-written pages",
         "pages_compressed_per_tx" => "compressions of pages",
         "pages_decompressed_per_tx" => "decompressions of pages",
+        "rows_read_per_tx" => "rows read",
+        "page_requests_per_tx" => "page requests",
         "buffer_misses_per_tx" => "buffer misses",
         "row_lock_waits_per_tx" => "row-lock waits",
         "row_lock_wait_ms_per_tx" => "waiting for row locks (ms)",

@@ -1,7 +1,7 @@
 //! The queries of a kind as they are sent, with values in them: to ask a server how it would run them, and to compare
 //! what servers answer.
 
-use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value, complete};
+use driver::{Dialect, complete};
 use load::{Attempt, Client, MonotonicClock, NamedStatement, OptionValue, Recorder, Slot, Timeline, Turn};
 
 use super::kind::Kind;
@@ -17,8 +17,7 @@ pub fn queries(kind: &Kind, dialect: Dialect, rows: u64) -> Vec<NamedStatement> 
     let mut options = kind.options(dialect, rows);
     options.insert("protocol".to_owned(), OptionValue::Text("simple".to_owned()));
     let slot = Slot::alone(MonotonicClock::sleeping(), Timeline::default(), Recorder::new(0, false));
-    let connection = Recording { dialect, sent: Vec::new() };
-    let Ok(mut client) = script::client_on(&options, connection, &slot) else { return Vec::new() };
+    let Ok(mut client) = script::client_on(&options, script::Recording::new(dialect), &slot) else { return Vec::new() };
     // It is answered with no rows, which may end it at its first query.
     let _ = complete(client.attempt(Turn { series: 0, number: 0, retry: 0 }, &mut Attempt::default()));
     let sent = std::mem::take(&mut client.connection().sent);
@@ -40,39 +39,6 @@ fn is_query(sql: &str) -> bool {
 /// Whether the oldest release can read a query.
 pub fn is_old(query: &NamedStatement) -> bool {
     query.sql.starts_with("SELECT") && !query.sql.contains(" OVER (")
-}
-
-/// Takes note of what is sent.
-struct Recording {
-    dialect: Dialect,
-    sent: Vec<String>,
-}
-
-impl Connection for Recording {
-    fn dialect(&self) -> Dialect {
-        self.dialect
-    }
-
-    fn prepare(&mut self, _: &str) -> Result<Statement, Error> {
-        Err(Error::Protocol("nothing is prepared here".to_owned()))
-    }
-
-    async fn execute(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Answer, Error> {
-        Err(Error::Protocol("nothing was prepared here".to_owned()))
-    }
-
-    async fn fetch(&mut self, _: Statement, _: &[Value<'_>], _: &mut Rows) -> Result<Answer, Error> {
-        Err(Error::Protocol("nothing was prepared here".to_owned()))
-    }
-
-    async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
-        self.sent.push(sql.trim().to_owned());
-        Ok(Answer::default())
-    }
-
-    async fn query_into(&mut self, sql: &str, _: &mut Rows) -> Result<Answer, Error> {
-        self.query(sql).await
-    }
 }
 
 #[cfg(test)]
