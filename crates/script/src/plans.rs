@@ -44,7 +44,7 @@ impl Script {
         client.connection().sent.clear();
         // It ends at the first value that an answer has to bring.
         let _ = complete(client.attempt(Turn { series: 0, number: 0, retry: 0 }, &mut Attempt::default()));
-        let sent = std::mem::take(&mut client.connection().sent);
+        let mut sent = std::mem::take(&mut client.connection().sent);
         let tallies = &slot.recorder.borrow().tally.statements;
         let program = alone.transactions[0].program(dialect);
         let called = names.into_iter().zip(&program.statements).zip(tallies);
@@ -52,6 +52,10 @@ impl Script {
             .filter(|(_, tally)| tally.count + tally.failed > 0)
             .map(|((name, statement), _)| (name, statement.is_joined))
             .collect();
+        // A transaction that a missing value ends is rolled back.
+        if sent.len() == called.len() + 1 {
+            sent.pop_if(|last| last.eq_ignore_ascii_case("rollback"));
+        }
         if called.len() != sent.len() {
             return Vec::new();
         }
@@ -111,6 +115,8 @@ mod tests {
     fn what_would_run_or_needs_an_answer_is_left_out() {
         let text = "SELECT a FROM t \\gset\nSELECT b FROM t WHERE a = :a;\n";
         assert_eq!(explained(text, Dialect::Postgres), [("1".to_owned(), "SELECT a FROM t".to_owned())]);
+        let text = "BEGIN;\nSELECT a FROM t \\gset\nSELECT b FROM t WHERE a = :a;\nEND;\n";
+        assert_eq!(explained(text, Dialect::Sqlite), [("2".to_owned(), "SELECT a FROM t".to_owned())]);
         assert!(is_explained("(SELECT 1) UNION (SELECT 2)") && !is_explained("CALL p()") && !is_explained("COMMIT"));
     }
 }

@@ -77,7 +77,7 @@ pub fn plans_counted(drift: &Difference) -> Option<String> {
         return Some(format!("plans of {}, side by side{refused}", count(all, "statement")));
     }
     let differing = pairs().filter(|pair| pair.differs).count();
-    let verb = if differing == 1 { "is" } else { "are" };
+    let verb = if differing == 1 || all == 1 { "is" } else { "are" };
     Some(format!("{differing} of {} {verb} run differently{refused}", count(all, "statement")))
 }
 
