@@ -29,6 +29,7 @@ mod conform_recovery;
 mod conform_replay;
 mod conform_sqlbench;
 mod conform_tpcc;
+mod conform_tpch;
 mod core_counters;
 mod engines;
 mod findings;
@@ -64,6 +65,8 @@ enum Task {
     Conform(conform::Conform),
     /// Hold the TPC-C-derived tables and transactions to their specification, and break them on purpose
     ConformTpcc(conform_tpcc::ConformTpcc),
+    /// Compare the TPC-H-derived rows with DuckDB's generator, and the answers of engines with DuckDB's
+    ConformTpch(conform_tpch::ConformTpch),
     /// Count the statements of every sql-bench operation, by the server and by us, against the suite's own table
     ConformSqlbench(conform_sqlbench::ConformSqlbench),
     /// Run every kind of statements on real servers, and compare their answers
@@ -141,6 +144,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
     match task {
         Task::Conform(options) => conform::run(&options, root),
         Task::ConformTpcc(options) => conform_tpcc::run(&options, root),
+        Task::ConformTpch(options) => conform_tpch::run(&options, root),
         Task::ConformSqlbench(options) => conform_sqlbench::run(&options, root),
         Task::ConformMicro(options) => conform_micro::run(&options, root),
         Task::ConformPgbench(options) => conform_pgbench::run(&options, root),

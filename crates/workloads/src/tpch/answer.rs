@@ -63,6 +63,14 @@ impl Shape {
         cells.collect::<Vec<_>>().join("|")
     }
 
+    /// The same of values as texts, numbers in wholes.
+    pub fn text_of(&self, row: &[Option<String>]) -> String {
+        let kinds = self.columns.iter().map(|kind| kind.in_wholes()).chain(std::iter::repeat(Column::Text));
+        let cell =
+            |(cell, kind): (&Option<String>, Column)| cell.as_ref().map_or("NULL".to_owned(), |text| kind.shown(text));
+        row.iter().zip(kinds).map(cell).collect::<Vec<_>>().join("|")
+    }
+
     /// Of rows as texts.
     pub fn answer(&self, rows: &[String]) -> Answer {
         let mut sum = 0_u64;

@@ -33,6 +33,11 @@ pub fn validation_queries(scale_factor: f64, dialect: Dialect) -> Vec<Validation
 }
 
 impl ValidationQuery {
+    /// A row of somebody else's answer in the same form; numbers are in wholes.
+    pub fn text_of(&self, row: &[Option<String>]) -> String {
+        self.shape.text_of(row)
+    }
+
     /// The rows of the answer as texts, numbers to two places; in their order, or sorted where ORDER BY leaves several.
     pub fn rows(&self, admin: &mut Admin) -> Result<Vec<String>, Error> {
         let mut texts = texts(&self.shape, self.dialect, admin, &self.sql)?;
