@@ -334,10 +334,10 @@ fn every_shipped_experiment_can_be_planned_and_may_get_a_verdict() {
         assert!(expected["earliest_point_verdict_block"].is_u64(), "{}: its points are asked for", file.display());
         let operations = expected["operations"].as_u64().unwrap();
         assert!(operations == 0 || expected["earliest_operation_verdict_block"].is_u64(), "{}", file.display());
-        let known = [0, 86, 10, 85];
+        let known = [0, 86, 10, 85, 22];
         assert!(
             known.contains(&operations),
-            "the classic suite, the shop's statements, or kinds of them: {operations}"
+            "the classic suite, the shop's statements, kinds of them, or analytic queries: {operations}"
         );
         assert_eq!(plan, planned(&file, &[]), "{}: the same file is the same plan", file.display());
         assert_ne!(plan["plan_hash"], planned(&file, &["--seed", "99"])["plan_hash"], "{}", file.display());

@@ -349,7 +349,7 @@ impl Recorder {
         self.tally.other += statements;
         self.tally.in_flight_ns += wall_ns;
         self.tally.traffic = thread_traffic();
-        self.tally.programs = programs;
+        self.tally.programs.extend(programs);
     }
 
     /// Adds what a committed transaction counted beside its statements.
@@ -743,6 +743,16 @@ mod tests {
             recorder.record(Outcome::Committed, &Attempt::default(), Timing { due_ns, start_ns, end_ns }, WINDOW);
         }
         recorder.finish()
+    }
+
+    #[test]
+    fn passes_of_one_worker_are_all_kept() {
+        let mut recorder = Recorder::new(3, false);
+        let program = |name| vec![ProgramTally { name, wall_ns: 1, operations: Vec::new() }];
+        recorder.pass(Outcome::Committed, program("stream 1"), 1, 1);
+        recorder.pass(Outcome::Committed, program("stream 2"), 1, 1);
+        let names: Vec<&str> = recorder.finish().programs.iter().map(|program| program.name).collect();
+        assert_eq!(names, ["stream 1", "stream 2"]);
     }
 
     #[test]

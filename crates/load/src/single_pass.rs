@@ -117,6 +117,6 @@ pub struct OperationTally {
 impl OperationTally {
     /// Too short to be timed well, and not run again: it changes data, or repeats were not asked for.
     pub fn is_short(&self) -> bool {
-        self.refused.is_none() && self.timed_ns < SHORT_NS
+        self.refused.is_none() && !self.whole && self.timed_ns < SHORT_NS
     }
 }

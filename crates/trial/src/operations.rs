@@ -27,7 +27,8 @@ pub fn metrics(programs: &[ProgramTally], in_process: bool) -> BTreeMap<String, 
                 (SECONDS, Some(seconds(operation.wall_ns))),
                 ("count", Some(operation.count as f64)),
                 ("executed", Some(operation.executed as f64)),
-                ("client_cpu_s", Some(seconds(operation.client_cpu_ns))),
+                // None where its thread served others as well.
+                ("client_cpu_s", (operation.client_cpu_ns > 0).then(|| seconds(operation.client_cpu_ns))),
                 ("server_cpu_s", server_ns.map(seconds)),
             ];
             for (what, value) in figures {
@@ -41,7 +42,7 @@ pub fn metrics(programs: &[ProgramTally], in_process: bool) -> BTreeMap<String, 
     let whole = || all().flat_map(timed).filter(|operation| !operation.estimated);
     let statements: u64 = whole().map(|operation| operation.executed).sum();
     let client_cpu_ns: u64 = whole().map(|operation| operation.client_cpu_ns).sum();
-    if !in_process && statements > 0 {
+    if !in_process && statements > 0 && client_cpu_ns > 0 {
         metrics.insert("client_cpu_us_per_query".to_owned(), client_cpu_ns as f64 / 1e3 / statements as f64);
     }
     metrics

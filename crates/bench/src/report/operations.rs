@@ -61,6 +61,7 @@ fn row(operation: &OperationTally) -> [String; 7] {
         ("wrong", operation.wrong.is_some()),
         ("fewer", operation.fewer.is_some()),
         ("estimated", operation.estimated),
+        (operation.limited.as_deref().unwrap_or_default(), operation.limited.is_some()),
         ("short", operation.is_short()),
         (passes.as_str(), operation.passes > 1),
     ];
@@ -71,7 +72,7 @@ fn row(operation: &OperationTally) -> [String; 7] {
         grouped(operation.executed as f64),
         grouped(operation.connections as f64),
         seconds(operation.wall_ns),
-        seconds(operation.client_cpu_ns),
+        if operation.client_cpu_ns > 0 { seconds(operation.client_cpu_ns) } else { String::new() },
         notes.join(", "),
     ]
 }
@@ -115,7 +116,7 @@ mod tests {
         assert_eq!(words(2), "select 2.000000 estimated");
         assert_eq!(words(3), "insert 1,200 1,200 0 1.500000 0.250000");
         assert_eq!(words(4), "std gap");
-        assert_eq!(words(5), "count 1,200 1,200 0 0.000001 0.000000 estimated, mean of 9 passes");
+        assert_eq!(words(5), "count 1,200 1,200 0 0.000001 estimated, mean of 9 passes");
         assert!(text.ends_with("total: 1.500001 s for 2 operations (2.000000 s with what is between them)"), "{text}");
     }
 }

@@ -194,7 +194,9 @@ impl Stream<'_> {
         let cpu_ns = thread_cpu_ns() - cpu_ns;
         let read = self.gauge().and_then(Gauge::read);
         let gauged = gauged.zip(read).map(|(from, to)| to.saturating_sub(from));
-        Ran { outcome, wall_ns, client_cpu_ns: if self.tpch.streams == 0 { cpu_ns } else { 0 }, gauged }
+        // An embedded engine has a thread for each stream.
+        let is_alone = self.tpch.streams == 0 || self.dialect.is_embedded();
+        Ran { outcome, wall_ns, client_cpu_ns: if is_alone { cpu_ns } else { 0 }, gauged }
     }
 }
 

@@ -55,23 +55,12 @@ fn create(tpch: &Tpch, relation: Relation, dialect: Dialect) -> String {
 
 fn finish(relation: Relation, dialect: Dialect) -> Vec<String> {
     let name = relation.name();
-    let indexes = relation.indexes();
     let mut finish = Vec::new();
     if dialect == Dialect::Postgres {
         finish.push(format!("ALTER TABLE {name} ADD PRIMARY KEY ({})", relation.primary_key()));
     }
-    match dialect {
-        // One statement reads the table once.
-        Dialect::MySql if !indexes.is_empty() => {
-            let parts: Vec<String> =
-                indexes.iter().map(|(index, columns)| format!("ADD INDEX {index} ({columns})")).collect();
-            finish.push(format!("ALTER TABLE {name} {}", parts.join(", ")));
-        }
-        _ => {
-            let each = |(index, columns): &(&str, &str)| format!("CREATE INDEX {index} ON {name} ({columns})");
-            finish.extend(indexes.iter().map(each));
-        }
-    }
+    let index = |(index, columns): (&str, &str)| format!("CREATE INDEX {index} ON {name} ({columns})");
+    finish.extend(relation.indexes().into_iter().map(index));
     finish.push(match dialect {
         Dialect::MySql => format!("ANALYZE TABLE {name}"),
         // Frozen, so that no run has to mark loaded rows as visible to all.
