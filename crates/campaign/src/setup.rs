@@ -23,7 +23,9 @@ use engine::{
 use experiment::plan::{self, Plan};
 use experiment::{Contender, Experiment, Method, NullLoad, Origin, Recovery, Storage, WorkloadChoice, resolve};
 use record::format::crash::CrashKind;
-use record::format::{CheckRecord, ContenderFacts, HostRecord, PlannedTrial, Point, Purpose, point_text};
+use record::format::{
+    CheckRecord, ContenderFacts, HostRecord, PlannedTrial, Point, Purpose, StatementPlan, point_text,
+};
 use trial::dataset::Dataset;
 use trial::network_path::Way;
 use trial::observe::Observers;
@@ -86,7 +88,11 @@ fn fillings(experiment: &Experiment) -> Result<Vec<Filling<'_>>> {
 pub struct Tried {
     pub workload: String,
     pub transactions: Vec<TriedTransaction>,
+    pub plans: Vec<StatementPlan>,
 }
+
+/// So long servers may take to explain what is tried.
+const EXPLAINING_MAX: Duration = Duration::from_secs(10);
 
 /// One contender, ready to be measured.
 struct PreparedContender<'a> {
@@ -593,8 +599,11 @@ impl<'a> Setup<'a> {
             let tried = self.experiment.workloads.iter().filter_map(|choice| {
                 let ours = |trial: &&PlannedTrial| trial.contender == name && trial.workload == choice.label;
                 let planned = plan.record.trials.iter().find(ours)?;
-                let tried = trial::try_out(&self.trial(planned, logs, Duration::ZERO)).transpose()?;
-                Some(tried.map(|transactions| Tried { workload: choice.label.clone(), transactions }))
+                let explaining = self.explaining(planned, EXPLAINING_MAX);
+                let explaining = explaining.as_ref().map(|(_, explaining)| explaining);
+                let trial = Trial { explaining, ..self.trial(planned, logs, Duration::ZERO) };
+                let tried = trial::try_out(&trial).transpose()?;
+                Some(tried.map(|(transactions, plans)| Tried { workload: choice.label.clone(), transactions, plans }))
             });
             let tried = tried.collect::<Result<_>>();
             let tried = tried.with_context(|| format!("cannot try contender {}", with_target(prepared.contender)));

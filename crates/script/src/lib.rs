@@ -31,6 +31,7 @@ mod workload;
 use std::collections::BTreeMap;
 
 use driver::Connection;
+pub use plans::is_explained;
 pub use recording::Recording;
 
 use load::{Client, Clock, OptionValue, Options, Recorder, Slot, Workload, WorkloadKind};

@@ -483,16 +483,18 @@ pub struct Rehearsed<'a> {
     pub loaded: Vec<String>,
 }
 
-/// Runs each transaction of the workload once, on data as they were loaded; None where it cannot be run so.
-pub fn try_out(trial: &Trial) -> Result<Option<Vec<TriedTransaction>>> {
+/// Runs each transaction of the workload once, on data as they were loaded, and asks for the plans that the trial names; None
+/// where they cannot be run so.
+pub fn try_out(trial: &Trial) -> Result<Option<(Vec<TriedTransaction>, Vec<StatementPlan>)>> {
     let Some(workload) = trial.workload.runs_once() else { return Ok(None) };
     trial.lay_out()?;
     let server = trial.start()?;
     let target = clients_target(trial, &server)?;
     let mut connect = || AnyConnection::connect(target.dialect, &target.endpoint, &target.login, LOGIN_LIMIT);
     let tried = workload.run_once(&mut connect, trial.planned.input_seed).context("cannot try the transactions")?;
+    let plans = trial.explaining.map(|explaining| plans::explain(&server, explaining));
     server.stop()?;
-    Ok(Some(tried))
+    Ok(Some((tried, plans.unwrap_or_default())))
 }
 
 #[cfg(test)]

@@ -189,7 +189,7 @@ fn what_is_explained_is_what_a_server_can_run() {
         ("oltp", vec![text("mode", "complex")], 8),
         ("tpcc", vec![("warehouses".to_owned(), OptionValue::Number(1))], 27),
         ("sql-bench", vec![], 0),
-        ("micro", vec![], 52),
+        ("micro", vec![], 61),
     ] {
         let workload = build(name, &given);
         let statements =

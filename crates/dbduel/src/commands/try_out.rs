@@ -7,6 +7,9 @@ use campaign::{Tried, TriedContenders};
 use experiment::Experiment;
 use experiment::plan::Plan;
 use load::{TriedOutcome, TriedStatement, TriedTransaction};
+use record::format::StatementPlan;
+use report::sentences::plans::plan_lines;
+use report::visible;
 
 use super::run::failed;
 use super::{Failure, note, print};
@@ -34,10 +37,11 @@ fn text(contenders: &TriedContenders) -> String {
     let answered = contenders.iter().filter_map(|(name, tried)| Some((name, tried.as_ref().ok()?)));
     let mut text = String::new();
     for (name, workloads) in answered {
-        for Tried { workload, transactions } in workloads {
+        for Tried { workload, transactions, plans } in workloads {
             let title = if workloads.len() > 1 { format!("{name}, {workload}") } else { name.clone() };
             text += &format!("{title}\n");
             transactions.iter().for_each(|one| text += &transaction(one));
+            text += &self::plans(plans);
             text.push('\n');
         }
     }
@@ -46,6 +50,16 @@ fn text(contenders: &TriedContenders) -> String {
                  them as hints. Numbers that a sequence or AUTO_INCREMENT gave away stay used.\n";
     }
     text
+}
+
+/// How the server runs them, with values of a fixed draw.
+fn plans(plans: &[StatementPlan]) -> String {
+    let plan = |plan: &StatementPlan| {
+        let steps = plan_lines(plan).into_iter().map(|line| format!("    {}\n", visible(&line)));
+        format!("  {}\n{}", plan.statement, steps.collect::<String>())
+    };
+    let plans: String = plans.iter().map(plan).collect();
+    if plans.is_empty() { plans } else { format!("\n  plans\n{plans}") }
 }
 
 fn transaction(tried: &TriedTransaction) -> String {

@@ -8,9 +8,9 @@ use analysis::{HeadToHead, Part, WorkloadConclusions};
 use record::format::StatementPlan;
 
 use super::Topic;
-use super::settings_and_plans::plans_counted;
+use super::settings_and_plans::{distinct, plans_counted};
 use crate::document::{Block, Cell, Column, RowKind, Section, Table, Text};
-use crate::sentences::plans::{change, tree};
+use crate::sentences::plans::{Line, change, tree};
 use crate::{Evidence, wording};
 
 const ABOUT: &str = "Asked of the servers once, when the interval of a trial was over and before they stopped (EXPLAIN, nothing is run). \
@@ -22,6 +22,8 @@ const NO_PLAN: &str =
 const NAMED_MAX: usize = 12;
 /// Letters of a statement in a row.
 const STATEMENT_MAX: usize = 90;
+/// Of all answers of a pair of contenders.
+const EXPLAINED_BYTES_MAX: usize = 96 << 10;
 /// Pairs of trees that are drawn.
 const TREES_MAX: usize = 40;
 
@@ -55,7 +57,7 @@ fn of_pair(evidence: &Evidence, drift: &Difference) -> Vec<Block> {
         let title = format!("Statements that are run alike, or not known ({})", rest.rows.len());
         body.extend(Block::table(rest).map(|table| Block::OnPage(vec![Block::fold(title, vec![table])])));
         body.extend(duel.and_then(|duel| without_plan(plans, duel)).map(Block::para));
-        let sides = plans.statements.iter().filter(|pair| pair.differs || !drift.same_family).take(TREES_MAX);
+        let sides = distinct(plans).filter(|pair| pair.differs || !drift.same_family).take(TREES_MAX);
         let sides = sides.flat_map(|pair| side_by_side(drift, pair, duel));
         body.extend(Block::on_page(sides.collect()));
         body.extend(Block::on_page(as_explained(drift, plans)));
@@ -76,14 +78,14 @@ fn duel<'a>(evidence: &'a Evidence, title: &str, candidate: &str) -> Option<&'a 
 fn tables(drift: &Difference, plans: &Plans, duel: Option<&HeadToHead>) -> (Table, Table) {
     let columns = || {
         [
-            Column::prose("statement", 0),
+            Column::name("statement", 0),
             Column::name("plan", 0),
             Column::prose("first difference", 0),
             Column::name("verdict", 1),
         ]
     };
     let (mut different, mut others) = (Table::new(columns()), Table::new(columns()));
-    for pair in &plans.statements {
+    for pair in distinct(plans) {
         let verdict = duel.and_then(|duel| part_of(duel, pair)).map(|part| &part.comparison);
         let verdict: Cell = match verdict {
             Some(comparison) => Text::verdict(comparison.verdict, wording::verdict(comparison)).into(),
@@ -152,8 +154,12 @@ fn side_by_side(drift: &Difference, pair: &PlanPair, duel: Option<&HeadToHead>) 
     let sides = [lines(pair.baseline)?, lines(pair.candidate)?];
     let mut table = Table::new([Column::prose(drift.baseline, 0), Column::prose(drift.candidate, 0)]);
     for at in 0..sides[0].len().max(sides[1].len()) {
-        let line = |side: &[String]| Cell::from(side.get(at).cloned().unwrap_or_default());
-        let differs = sides[0].get(at) != sides[1].get(at);
+        let step = |side: &'_ [Line]| side.get(at).map(|line| line.step.clone());
+        let line = |side: &[Line]| {
+            let text = side.get(at).map(|line| Text::plain(line.step.as_str()).and_quiet(line.estimates.as_str()));
+            text.map_or_else(|| Cell::from(""), Cell::from)
+        };
+        let differs = step(&sides[0]) != step(&sides[1]);
         table.push(if differs { RowKind::Different } else { RowKind::Plain }, [line(&sides[0]), line(&sides[1])]);
     }
     let title = Text::plain(format!("Both plans of {}", title(pair, duel)));
@@ -173,9 +179,20 @@ fn as_explained(drift: &Difference, plans: &Plans) -> Vec<Block> {
         let head = || format!("{}: {}\n", pair.statement, sql.unwrap_or_default());
         (!answers.is_empty()).then(|| head() + &answers.join("\n"))
     };
-    let texts: Vec<String> = plans.statements.iter().filter_map(text).collect();
-    let texts = (!texts.is_empty()).then(|| texts.join("\n\n"));
-    texts.map(|text| Block::fold("As the servers explain them", vec![Block::Code(text)])).into_iter().collect()
+    // Those that differ first; the run has all of them.
+    let (differing, alike): (Vec<&PlanPair>, Vec<&PlanPair>) = distinct(plans).partition(|pair| pair.differs);
+    let (mut shown, mut left) = (String::new(), 0);
+    for text in differing.into_iter().chain(alike).filter_map(text) {
+        match shown.len() + text.len() > EXPLAINED_BYTES_MAX {
+            true => left += 1,
+            false => shown += &format!("{text}\n\n"),
+        }
+    }
+    let more = format!("and {} more, in run.json", wording::count(left, "statement"));
+    let body = std::iter::once(Block::Code(shown.trim_end().to_owned()));
+    let body: Vec<Block> = body.chain((left > 0).then(|| Block::para(more))).collect();
+    let is_empty = shown.is_empty() && left == 0;
+    (!is_empty).then(|| Block::fold("As the servers explain them", body)).into_iter().collect()
 }
 
 /// Marks beside the figures of statements.

@@ -1,7 +1,7 @@
 //! Words and rows for what contenders do differently without being asked.
 
-use analysis::differences::{Difference, SameSettings, Setting, Why, drifts};
-use record::format::StatementPlan;
+use analysis::differences::{Difference, PlanPair, Plans, SameSettings, Setting, Why, drifts};
+use analysis::plan_causes::is_plan_of;
 
 use crate::Evidence;
 use crate::document::{Column, RowKind, Table};
@@ -60,29 +60,41 @@ fn value(value: Option<&str>) -> String {
     }
 }
 
+/// Without further executions of a statement of a log that are run as its first one is.
+pub fn distinct<'a, 'b>(plans: &'b Plans<'a>) -> impl Iterator<Item = &'b PlanPair<'a>> {
+    let is_known = |pair: &PlanPair| {
+        let same = |first: &&PlanPair| first.statement != pair.statement && is_plan_of(pair.statement, first.statement);
+        plans
+            .statements
+            .iter()
+            .find(same)
+            .is_some_and(|first| (&first.change, first.is_known()) == (&pair.change, pair.is_known()))
+    };
+    plans.statements.iter().filter(move |pair| !is_known(pair))
+}
+
 /// `2 of 8 statements are run differently`; of different families nothing can be counted.
 pub fn plans_counted(drift: &Difference) -> Option<String> {
-    let pairs = || drift.plans.iter().flat_map(|plans| &plans.statements);
-    let unanswered = pairs().filter(|pair| [pair.baseline, pair.candidate].iter().flatten().any(is_refused)).count();
-    let all = pairs().count();
+    let pairs = || drift.plans.iter().flat_map(distinct);
+    let (all, known) = (pairs().count(), pairs().filter(|pair| pair.is_known()).count());
     if all == 0 {
         return None;
     }
-    let refused = if unanswered > 0 {
-        format!("; {unanswered} of them cannot be explained by both servers")
-    } else {
-        String::new()
+    let verb = |count: usize| if count == 1 { "is" } else { "are" };
+    let unknown = match all - known {
+        0 => String::new(),
+        unknown => format!("; {unknown} more {} not known of both servers", verb(unknown)),
     };
-    if !drift.same_family {
-        return Some(format!("plans of {}, side by side{refused}", count(all, "statement")));
-    }
     let differing = pairs().filter(|pair| pair.differs).count();
-    let verb = if differing == 1 || all == 1 { "is" } else { "are" };
-    Some(format!("{differing} of {} {verb} run differently{refused}", count(all, "statement")))
-}
-
-fn is_refused(plan: &&StatementPlan) -> bool {
-    plan.refused.is_some()
+    Some(match (known, drift.same_family) {
+        (0, _) => format!("no plan of {} is known of both servers", count(all, "statement")),
+        (_, false) => format!("plans of {}, side by side{unknown}", count(known, "statement")),
+        (_, true) => {
+            let is_one = differing == 1 || known == 1;
+            let verb = verb(if is_one { 1 } else { 2 });
+            format!("{differing} of {} {verb} run differently{unknown}", count(known, "statement"))
+        }
+    })
 }
 
 /// What the versions have otherwise, where nothing was asked for.

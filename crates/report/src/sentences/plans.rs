@@ -3,10 +3,10 @@
 use analysis::Grade;
 use analysis::plan_causes::PlanCause;
 use analysis::plan_changes::{Changed, PlanChange};
-use record::format::PlanNode;
+use record::format::{PlanNode, StatementPlan};
 
 use super::costs;
-use crate::wording::{number, ratio_text, shortened};
+use crate::wording::{integer, number, ratio_text, shortened};
 
 /// Letters of a statement in a sentence.
 const STATEMENT_MAX: usize = 60;
@@ -77,22 +77,37 @@ fn whole_step(node: &PlanNode) -> String {
     format!("{}{table}{marks}", step(node))
 }
 
-/// A line for each step, those below indented, with what the server estimates.
-pub fn tree(root: &PlanNode) -> Vec<String> {
+/// A step of a tree: those below another are indented.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// What is compared.
+    pub step: String,
+    pub estimates: String,
+}
+
+pub fn tree(root: &PlanNode) -> Vec<Line> {
     let mut lines = Vec::new();
     draw(root, 0, &mut lines);
     lines
 }
 
-/// It stays where a page folds blanks.
-const INDENT: &str = "\u{a0}\u{a0}";
+/// A plan as lines of plain text, or why there is none.
+pub fn plan_lines(plan: &StatementPlan) -> Vec<String> {
+    let refused = plan.refused.as_ref().map(|why| format!("not explained: {}", super::one_line(why)));
+    let root = plan.root().filter(|_| refused.is_none());
+    let lines = root.iter().flat_map(tree).map(|line| line.step.replace(INDENT, "  ") + &line.estimates);
+    refused.into_iter().chain(lines).collect()
+}
 
-fn draw(node: &PlanNode, depth: usize, lines: &mut Vec<String>) {
-    let rows = node.estimated_rows.map(|rows| format!("about {} rows", number(rows)));
+/// It stays where a page folds blanks.
+const INDENT: &str = "\u{a0}\u{a0}\u{a0}\u{a0}";
+
+fn draw(node: &PlanNode, depth: usize, lines: &mut Vec<Line>) {
+    let rows = node.estimated_rows.map(|rows| format!("about {} rows", integer(rows.max(0.0).round() as u64)));
     let cost = node.estimated_cost.map(|cost| format!("cost {}", number(cost)));
     let estimates: Vec<String> = rows.into_iter().chain(cost).collect();
     let estimates = if estimates.is_empty() { String::new() } else { format!(", {}", estimates.join(", ")) };
-    lines.push(format!("{}{}{estimates}", INDENT.repeat(depth), whole_step(node)));
+    lines.push(Line { step: format!("{}{}", INDENT.repeat(depth), whole_step(node)), estimates });
     node.children.iter().for_each(|child| draw(child, depth + 1, lines));
 }
 
