@@ -28,6 +28,7 @@ mod conform_pooler;
 mod conform_recovery;
 mod conform_replay;
 mod conform_sqlbench;
+mod conform_tap;
 mod conform_tpcc;
 mod conform_tpch;
 mod core_counters;
@@ -87,6 +88,8 @@ enum Task {
     ConformRecovery(conform_recovery::ConformRecovery),
     /// Compare the statements that readers find in the logs of real servers with those that a client sent
     ConformCapture(conform_capture::ConformCapture),
+    /// Kill captures of running servers at random moments: settings afterwards beside settings before
+    ConformTap(conform_tap::ConformTap),
     /// Replay the logs of real loads, which must end and leave the tables that production left
     ConformReplay(conform_replay::ConformReplay),
     /// Log in to real servers in every way, by the connection strings that people have
@@ -156,6 +159,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformRecovery(options) => conform_recovery::run(&options, root),
         Task::BenchCapture(options) => bench_capture::run(&options, root),
         Task::ConformCapture(options) => conform_capture::run(&options, root),
+        Task::ConformTap(options) => conform_tap::run(&options, root),
         Task::ConformReplay(options) => conform_replay::run(&options, root),
         Task::ConformLogin(options) => conform_login::run(&options, root),
         Task::ConformLua(options) => conform_lua::run(&options, root),

@@ -1,11 +1,13 @@
 //! Flags of the commands that read the logs of servers.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow, ensure};
 use capture::{Format, Options, Prefix, Reading, offset_secs};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
+use engine::PasswordSource;
 
 use record::quantity::{self, percent};
 
@@ -71,15 +73,17 @@ pub struct DigestArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("what").required(true).args(["from", "info"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).args(["from", "target", "restore", "info"]))]
 pub struct CaptureArgs {
     /// Make a capture of these logs of one server, as `dbduel digest` takes them
     #[arg(long, value_name = "LOG", num_args = 1.., requires = "out")]
     pub from: Vec<PathBuf>,
     /// Write the capture to this new file, which only you can read: it holds what production's users sent. Statements that
     /// set passwords are left out
-    #[arg(long, value_name = "FILE.dbcap", conflicts_with = "info")]
+    #[arg(long, value_name = "FILE.dbcap", conflicts_with_all = ["info", "restore"])]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub live: LiveArgs,
     /// Print what this capture holds
     #[arg(long, value_name = "FILE.dbcap")]
     pub info: Option<PathBuf>,
@@ -91,6 +95,54 @@ pub struct CaptureArgs {
     pub parameter_max_length: Option<usize>,
     #[command(flatten)]
     pub reading: ReadingArgs,
+}
+
+/// A running server's log, switched on for some minutes.
+#[derive(Debug, Args)]
+pub struct LiveArgs {
+    /// Log the statements of this running server for a while, and put every setting back
+    #[arg(long, value_name = "URL", requires = "out")]
+    pub target: Option<String>,
+    /// Log for this long
+    #[arg(long = "for", value_name = "DURATION", default_value = "5m", value_parser = quantity::duration)]
+    pub time: Duration,
+    /// Log at most so much
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
+    pub max: u64,
+    /// Take this log: slow (statements with their durations; of sessions that connect from now on) or general (all sessions,
+    /// no durations) of MySQL and MariaDB, the log of PostgreSQL [default: slow, log]
+    #[arg(long, value_name = "LOG", value_parser = PossibleValuesParser::new(tap::Source::NAMES))]
+    pub source: Option<String>,
+    /// Change the server's settings without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Print every statement that would change a setting or put it back, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Keep the log beside the capture, as FILE.dbcap.log; it holds what users sent, passwords included
+    #[arg(long)]
+    pub keep_log: bool,
+    /// Put the settings of a server back that an earlier capture left changed, from the file beside its output
+    #[arg(long, value_name = "FILE.settings")]
+    pub restore: Option<PathBuf>,
+    /// Take the password of the server from the first line of this file
+    #[arg(long, value_name = "FILE", group = "password")]
+    pub password_file: Option<PathBuf>,
+    /// Take it from this variable of the environment [default: DBDUEL_PASSWORD]
+    #[arg(long, value_name = "NAME", group = "password")]
+    pub password_env: Option<String>,
+    /// Take it from what this command prints
+    #[arg(long, value_name = "COMMAND", group = "password")]
+    pub password_command: Option<String>,
+}
+
+impl LiveArgs {
+    pub fn password(&self) -> PasswordSource {
+        let file = self.password_file.clone().map(PasswordSource::File);
+        let variable = self.password_env.clone().map(PasswordSource::Variable);
+        let command = self.password_command.clone().map(PasswordSource::Command);
+        file.or(variable).or(command).unwrap_or_default()
+    }
 }
 
 /// A size with its unit.

@@ -1,0 +1,87 @@
+//! Settings of a whole server changed, put back, and read back.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use driver::{Admin, Dialect};
+
+use crate::plan::{Plan, reload, set};
+use crate::server::Tapped;
+use crate::state::State;
+use crate::{mysql, postgres};
+
+/// How long a server that does not answer is asked again.
+const PATIENCE: Duration = Duration::from_secs(60);
+const RETRY: Duration = Duration::from_millis(500);
+/// PostgreSQL reads its files again a moment after it was asked to.
+const RELOAD_LIMIT: Duration = Duration::from_secs(5);
+const RELOAD_POLL: Duration = Duration::from_millis(20);
+
+/// Makes the changes of a plan, and sees that they hold.
+pub fn switch_on(server: &Tapped, plan: &Plan) -> Result<()> {
+    let mut admin = server.session()?;
+    for change in &plan.changes {
+        let statement = set(plan.dialect, &change.name, Some(&change.after));
+        admin.run(&statement).with_context(|| {
+            let by_hand = plan.statements().join("; ");
+            format!(
+                "the account may not change `{}`\n  next: let an administrator run these, and make the capture with --from \
+                 LOG: {by_hand}",
+                change.name
+            )
+        })?;
+    }
+    reload(plan.dialect).map_or(Ok(0), |statement| admin.run(&statement))?;
+    let wanted = plan.changes.iter().map(|change| (change.name.as_str(), change.after.as_str()));
+    differences(server, &wanted.collect::<Vec<_>>())?.first().map_or(Ok(()), |first| {
+        Err(anyhow!("{first}\n  next: look whether the command line or another file of the server sets it"))
+    })
+}
+
+/// Puts every setting back, and reads each one back; gives those that are not as they were found.
+pub fn put_back(server: &Tapped, state: &State) -> Result<Vec<String>> {
+    let since = Instant::now();
+    loop {
+        match once(server, state) {
+            Err(_) if since.elapsed() < PATIENCE => sleep(RETRY),
+            ended => return ended,
+        }
+    }
+}
+
+fn once(server: &Tapped, state: &State) -> Result<Vec<String>> {
+    let mut admin = server.session()?;
+    for statement in state.statements_back() {
+        admin.run(&statement).with_context(|| statement.clone())?;
+    }
+    let wanted = state.changes.iter().map(|change| (change.name.as_str(), change.shown.as_str()));
+    differences(server, &wanted.collect::<Vec<_>>())
+}
+
+/// Settings that do not have these values, each as a sentence. An older session may show what it began with.
+fn differences(server: &Tapped, wanted: &[(&str, &str)]) -> Result<Vec<String>> {
+    let (since, dialect) = (Instant::now(), server.dialect());
+    loop {
+        let mut admin = server.session()?;
+        let mut other = Vec::new();
+        for (name, value) in wanted {
+            let shown = shown(&mut admin, dialect, name)?;
+            let is_same = shown == *value || shown.parse::<f64>().is_ok_and(|number| Ok(number) == value.parse());
+            if !is_same {
+                other.push(format!("{name} is `{shown}` and not `{value}`"));
+            }
+        }
+        if other.is_empty() || dialect != Dialect::Postgres || since.elapsed() > RELOAD_LIMIT {
+            return Ok(other);
+        }
+        sleep(RELOAD_POLL);
+    }
+}
+
+fn shown(admin: &mut Admin, dialect: Dialect, name: &str) -> Result<String> {
+    match dialect {
+        Dialect::Postgres => postgres::shown(admin, name),
+        _ => mysql::shown(admin, name),
+    }
+}
