@@ -61,6 +61,11 @@ const LADDER: &str = "baseline = \"old\"\n\n[[contender]]\nname = \"old\"\nengin
                       [[ladder]]\non = \"new\"\nname = \"more\"\nsettings = [\"@etc/more.cnf\"]\n\n\
                       [workload]\nname = \"oltp_read_only\"\nrows = 1_000\n";
 
+/// Of MySQL 8.0.
+const SLOW_LOG: &str = "# Time: 2026-11-23T04:41:47.487186Z\n# User@Host: u[u] @ localhost [127.0.0.1]  Id:     9\n\
+                        # Query_time: 0.000186  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\nuse shop;\n\
+                        SET timestamp=1795754507;\nSELECT 1;\n";
+
 #[test]
 fn every_form_of_the_line_has_its_transcript() {
     let place = Place::new();
@@ -68,6 +73,10 @@ fn every_form_of_the_line_has_its_transcript() {
     place.write("my.cnf", MY_CNF);
     place.write("postgresql.conf", POSTGRESQL_CONF);
     place.write("ladder.toml", LADDER);
+    place.write("slow.log", SLOW_LOG);
+    place.write("slow.log.1", SLOW_LOG);
+    place.write("shop.sql", "CREATE TABLE t (x INT);\n");
+    place.write("more.sql", "CREATE TABLE t (x BIGINT);\n");
     std::fs::create_dir(place.path().join("etc")).unwrap();
     place.write("etc/my.cnf", MY_CNF);
     place.write("etc/more.cnf", "[mysqld]\nsync_binlog = 0\n");
@@ -111,6 +120,23 @@ fn every_form_of_the_line_has_its_transcript() {
                 "dbduel run sqlite 'sqlite?@my.cnf'",
                 "dbduel run postgres@13 mysql@8.0.31 --settings @my.cnf",
                 "dbduel plan ladder.toml --set 'contender.old.settings=[1]'",
+            ],
+        ),
+        (
+            "own-log",
+            &[
+                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --write shop.toml",
+                "cat shop.toml",
+                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --set workload.pacing=fast --write fast.toml",
+                "cat fast.toml",
+                "dbduel run shop.toml mysql@9.7 --log slow.log --log slow.log.1 --data more.sql --write other.toml",
+                "cat other.toml",
+                "dbduel run shop.toml postgres@13 --data etc --write x.toml",
+                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --write x.toml",
+                "dbduel run mysql@5.7.29 mysql@8.0.31 --log nothere.log --data shop.sql --write x.toml",
+                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data nothere.sql --write x.toml",
+                "dbduel run mysql@5.7.29 mysql@8.0.31 --data shop.sql --write x.toml",
+                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --clients 4 --duration 5s",
             ],
         ),
         ("passes", &["dbduel run mysql@5.7 mysql@8.0 --workload sql-bench --write pass.toml", "cat pass.toml"]),

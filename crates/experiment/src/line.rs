@@ -4,7 +4,7 @@
 //! way into a plan, and the run keeps that text. What must stay true: the same line makes the same text.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -28,6 +28,8 @@ const ERROR: f64 = 0.05;
 const ROWS: u64 = 10_000;
 const CLIENTS: [u64; 2] = [1, 4];
 const WORKLOAD: &str = "oltp_read_write";
+/// Of a line with a log.
+const REPLAY: &str = "replay";
 
 /// What the command line asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,17 +42,34 @@ pub struct Line {
     pub clients: Vec<u64>,
     pub rows: Option<u64>,
     pub duration: Option<String>,
+    /// Logs of a server, or a capture of them, to be replayed.
+    pub logs: Vec<PathBuf>,
+    /// A dump or a data directory that fills the tables.
+    pub data: Option<PathBuf>,
     /// Everything else comes from a file.
     pub has_file: bool,
 }
 
 impl Line {
     /// The flags beside a file are keys of it.
-    pub fn keys_of_file(&self) -> Settings {
+    pub fn keys_of_file(&self) -> Result<Settings> {
         let clients = (!self.clients.is_empty()).then(|| ("sweep.clients", format!("{:?}", self.clients)));
         let rows = self.rows.map(|rows| ("workload.rows", rows.to_string()));
         let duration = self.duration.clone().map(|duration| ("method.duration", duration));
-        [clients, rows, duration].into_iter().flatten().map(|(key, value)| (key.to_owned(), value)).collect()
+        let own = self.own_data()?.into_iter().map(|(key, value)| (format!("workload.{key}"), value));
+        let flags = [clients, rows, duration].into_iter().flatten().map(|(key, value)| (key.to_owned(), value));
+        Ok(flags.chain(own).collect())
+    }
+
+    /// The keys of a workload that --log and --data are.
+    fn own_data(&self) -> Result<Vec<(&'static str, String)>> {
+        let logs = self.logs.iter().map(|log| absolute(log).map(|path| quoted(&path))).collect::<Result<Vec<_>>>()?;
+        let log = (!logs.is_empty()).then(|| ("log", format!("[{}]", logs.join(", "))));
+        let data = self.data.as_ref().map(|data| {
+            let form = if data.is_dir() { "directory" } else { "dump" };
+            anyhow::Ok(("data", format!("{{ {form} = {} }}", quoted(&absolute(data)?))))
+        });
+        Ok(log.into_iter().chain(data.transpose()?).collect())
     }
 
     /// The same for a file that is kept: a password in a URL comes from elsewhere then.
@@ -117,13 +136,17 @@ impl Line {
         let mut made = vec![plain(head(&names))];
         made.extend(contenders.iter().map(Contender::made));
 
-        let workload = self.workload.as_deref().unwrap_or(WORKLOAD);
+        let replays = !self.logs.is_empty();
+        let workload = self.workload.as_deref().unwrap_or(if replays { REPLAY } else { WORKLOAD });
         let kind = known.workloads.find(workload);
         let kind =
             kind.with_context(|| format!("unknown workload `{workload}`\n  `dbduel list workloads` has the names"))?;
         let is_quick = preset.is_none_or(|preset| preset == PRESET);
-        let one_pass = known.needs(kind, &Default::default()).is_ok_and(|needs| needs.one_pass);
+        let one_pass = replays || known.needs(kind, &Default::default()).is_ok_and(|needs| needs.one_pass);
         made.push(by(format!("[workload]\nname = {}\n", quoted(kind.name)), "--workload"));
+        for (key, value) in self.own_data()? {
+            made.push(by(format!("{key} = {value}\n"), if key == "log" { "--log" } else { "--data" }));
+        }
         let has_rows = kind.options.iter().any(|option| option.name == "rows");
         match self.rows {
             Some(rows) => made.push(by(format!("rows = {rows}\n"), "--rows")),

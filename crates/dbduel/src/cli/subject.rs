@@ -37,6 +37,12 @@ pub struct SubjectArgs {
     /// (my.cnf, postgresql.conf); may be given more than once, a contender's own wins
     #[arg(long, value_name = "NAME=VALUE|@FILE")]
     pub settings: Vec<String>,
+    /// Replay these logs of a server, or a capture of them, on the contenders; with --data
+    #[arg(long, value_name = "LOG|CAPTURE")]
+    pub log: Vec<PathBuf>,
+    /// Fill the tables from this dump, or from this data directory of a server that is stopped
+    #[arg(long, value_name = "DUMP|FOLDER")]
+    pub data: Option<PathBuf>,
 }
 
 impl SubjectArgs {
@@ -69,6 +75,8 @@ impl SubjectArgs {
             clients: self.clients.clone(),
             rows: self.rows,
             duration: self.duration.clone(),
+            logs: self.log.clone(),
+            data: self.data.clone(),
             has_file: file.is_some(),
         };
         match file {
@@ -80,7 +88,7 @@ impl SubjectArgs {
 }
 
 fn beside_file(line: Line, mut overrides: Overrides) -> Result<Overrides> {
-    for (key, value) in line.keys_of_file() {
+    for (key, value) in line.keys_of_file()? {
         ensure!(
             !overrides.set.contains_key(&key),
             "`{key}` is given twice: by --set and by a flag of its own\n  next: leave one of them out"
