@@ -40,7 +40,7 @@ pub use making::{Making, capture};
 pub use normal::{Lists, normalise};
 pub use pg_message::{has_cut_value, parameters};
 pub use pg_stderr::Prefix;
-pub use times::{offset_secs, utc};
+pub use times::{Moment, offset_secs, utc};
 pub use tokens::{Dialect, Kind, Token, Tokens};
 
 use std::path::PathBuf;

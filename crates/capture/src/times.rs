@@ -123,6 +123,40 @@ pub fn offset_secs(mut name: &[u8]) -> Option<i64> {
     name.is_empty().then_some(offset)
 }
 
+/// A time that a user gives for a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Microseconds since 1970.
+    At(i64),
+    /// Seconds since midnight.
+    OfDay(i64),
+}
+
+impl Moment {
+    /// `04:10:00`, or `2026-11-23 04:10:00` with a zone behind it or without one, which is then `offset_secs` east of UTC.
+    pub fn parse(text: &str, offset_secs: i64) -> Option<Moment> {
+        if let Some((at, rest)) = long(text.as_bytes(), offset_secs) {
+            return rest.is_empty().then_some(Moment::At(at));
+        }
+        let mut text = text.as_bytes();
+        let secs = clock(&mut text)?;
+        text.is_empty().then_some(Moment::OfDay(secs))
+    }
+
+    /// A time of day is the log's first day, or the second one of a log that goes on over midnight.
+    pub fn in_log(self, first_us: i64, last_us: i64, offset_secs: i64) -> i64 {
+        let secs = match self {
+            Moment::At(at) => return at,
+            Moment::OfDay(secs) => secs,
+        };
+        const DAY_US: i64 = DAY_SECS * 1_000_000;
+        let offset_us = offset_secs * 1_000_000;
+        let midnight = (first_us + offset_us).div_euclid(DAY_US) * DAY_US - offset_us;
+        let at = midnight + secs * 1_000_000;
+        if at < first_us && at + DAY_US <= last_us { at + DAY_US } else { at }
+    }
+}
+
 /// Hours east of UTC, with the meanings of PostgreSQL's default set of abbreviations.
 const ABBREVIATIONS: [(&str, i64); 27] = [
     ("Z", 0),
@@ -170,6 +204,25 @@ pub(crate) fn millis_us(mut text: &[u8]) -> Option<(u64, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_of_day_is_one_of_the_log() {
+        let at = |text: &str| Moment::parse(text, 0);
+        let us = |text: &str| long(text.as_bytes(), 0).unwrap().0;
+        assert_eq!(at("2026-11-23 04:10:00"), Some(Moment::At(us("2026-11-23 04:10:00"))));
+        assert_eq!(at("2026-11-23 04:10:00 CET"), Some(Moment::At(us("2026-11-23 03:10:00"))));
+        for wrong in ["", "4", "04:10", "25:00:00", "04:10:00 x", "2026-13-01 00:00:00"] {
+            assert_eq!(at(wrong), None, "{wrong}");
+        }
+        let (first, last) = (us("2026-11-23 23:00:00"), us("2026-11-24 02:00:00"));
+        let check = |text: &str, offset_secs: i64, expected: &str| {
+            assert_eq!(at(text).unwrap().in_log(first, last, offset_secs), us(expected), "{text}");
+        };
+        check("23:30:00", 0, "2026-11-23 23:30:00");
+        check("01:00:00", 0, "2026-11-24 01:00:00");
+        check("22:00:00", 0, "2026-11-23 22:00:00");
+        check("00:30:00", 3600, "2026-11-23 23:30:00");
+    }
 
     #[test]
     fn stamps_of_every_server_are_the_same_moment() {

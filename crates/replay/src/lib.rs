@@ -7,6 +7,7 @@ mod answers;
 mod assignment;
 mod client;
 mod digest;
+mod filter;
 mod making;
 mod options;
 mod order;

@@ -1,12 +1,13 @@
 //! A schedule made of a capture: statements sorted by session, transactions and units found, clients dealt out.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use capture::{Act, Capture, Format, Instance, parameters};
 
 use crate::assignment::assigned;
 use crate::digest::{About, Kind};
+use crate::filter::{Filter, Why, Window};
 use crate::plans::{Execution, samples};
 use crate::schedule::{Facts, How, Schedule, Session, Statement, Text, Transaction};
 use crate::units::{Held, ranks};
@@ -40,18 +41,26 @@ struct Open {
     prepared: HashMap<u64, u32>,
     prepared_texts: Vec<Text>,
     named: Vec<Vec<u8>>,
+    /// None of its statements is replayed.
+    left_out: Option<Why>,
+    /// The transaction whose statements come now, and why they are left out.
+    now: (u64, Option<Why>),
 }
 
 /// Why a capture is not replayed: the option that it belongs to, and what to do.
 pub type Refusal = (&'static str, String);
 
-pub fn schedule(capture: &mut Capture, accepts_partial: bool) -> Result<Schedule, Refusal> {
+pub fn schedule(capture: &mut Capture, filter: &Filter, accepts_partial: bool) -> Result<Schedule, Refusal> {
+    let contents = &capture.contents;
+    let window = filter.window(contents.first_us, contents.last_us).map_err(|why| ("from", why))?;
     let format = capture.contents.logs.first().and_then(|(format, ..)| Format::of_name(format));
     let is_mysql = format.is_some_and(Format::is_mysql);
     let digests: Vec<About> = capture.digests.iter().map(|digest| About::of(digest, is_mysql)).collect();
     let timed = timed(&capture.digests);
     let logs = capture.contents.logs.iter().map(|(_, path, _)| path.clone()).collect();
     let mut maker = Maker {
+        filter,
+        window,
         schedule: Schedule { is_mysql, logs, digests, timed, ..Schedule::default() },
         raws: Vec::new(),
         sessions: BTreeMap::new(),
@@ -66,11 +75,13 @@ pub fn schedule(capture: &mut Capture, accepts_partial: bool) -> Result<Schedule
     });
     read.map_err(|why| ("log", why.to_string()))?;
     refused.map_or(Ok(()), Err)?;
-    if maker.raws.is_empty() {
-        return Err(("log", "a log with statements that can be replayed was expected; this one has none".to_owned()));
+    if !maker.raws.iter().any(|raw| raw.statement.is_counted) {
+        let left_out = if maker.left_out.is_empty() { "" } else { ", or the filters leave none" };
+        let why = format!("a log with statements that can be replayed was expected; this one has none{left_out}");
+        return Err(("log", why));
     }
     let is_coarse = capture.contents.is_coarse;
-    if !accepts_partial {
+    if !(accepts_partial || filter.chooses()) {
         maker.expect_whole()?;
     }
     let skipped = &capture.contents.skipped;
@@ -91,7 +102,9 @@ fn timed(digests: &[capture::Digest]) -> Vec<u32> {
     places
 }
 
-struct Maker {
+struct Maker<'a> {
+    filter: &'a Filter,
+    window: Window,
     schedule: Schedule,
     raws: Vec<Raw>,
     sessions: BTreeMap<u64, Open>,
@@ -102,7 +115,7 @@ struct Maker {
     left_out: BTreeMap<&'static str, (u64, String)>,
 }
 
-impl Maker {
+impl Maker<'_> {
     fn take(&mut self, one: &Instance<'_>) -> Result<(), Refusal> {
         let place = i64::from(one.file) << 40 | one.line as i64;
         let session = self.sessions.entry(one.session).or_insert_with(|| Open {
@@ -114,11 +127,33 @@ impl Maker {
             prepared: HashMap::new(),
             prepared_texts: Vec::new(),
             named: Vec::new(),
+            left_out: None,
+            now: (0, None),
         });
         match one.act {
+            Act::Connect => session.left_out = self.filter.why_not_user(one.user),
             Act::Quit => session.quit = Some((one.start_us, place)),
-            act if act.is_statement() && one.skipped.is_none() => self.statement(one, place)?,
+            act if act.is_statement() && one.skipped.is_none() => return self.chosen(one, place),
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// A statement, unless the filter leaves it out.
+    fn chosen(&mut self, one: &Instance<'_>, place: i64) -> Result<(), Refusal> {
+        let Some(session) = self.sessions.get_mut(&one.session) else { return Ok(()) };
+        if session.now.0 != one.transaction {
+            session.now = (one.transaction, self.window.why_not(one.start_us));
+        }
+        let of_session = session.left_out;
+        let about = &self.schedule.digests[one.digest as usize];
+        let why = of_session.or(session.now.1).or_else(|| self.filter.why_not(one, &about.name));
+        let Some((kind, reason)) = why else { return self.statement(one, place) };
+        self.left_out.entry(kind).or_insert((0, reason.to_owned())).0 += 1;
+        let is_before = one.start_us < self.window.from_us && of_session.is_none();
+        if is_before && about.kind == Kind::Other && starts_with_word(one.text, b"set") {
+            let text = self.text(one.text);
+            self.push_uncounted(&Instance { start_us: self.window.from_us, ..*one }, place, How::Text, text);
         }
         Ok(())
     }
@@ -324,6 +359,10 @@ impl Maker {
     }
 
     fn finish(mut self, is_coarse: bool) -> Schedule {
+        // A session has nothing before the window but what it SET there.
+        let counted = self.raws.iter().filter(|raw| raw.statement.is_counted);
+        let used: HashSet<u64> = counted.map(|raw| raw.session).collect();
+        self.raws.retain(|raw| used.contains(&raw.session));
         if self.databases.len() < 2 {
             // All sessions are in the target's database.
             self.raws.retain(|raw| raw.statement.is_counted || !matches!(raw.statement.how, How::Use(_)));

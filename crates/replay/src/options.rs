@@ -6,6 +6,7 @@ use std::time::Duration;
 use capture::{Format, Options as Reading, Prefix, offset_secs};
 use load::{DataPlace, ITEMS, OptionError, OptionSpec, OptionValue, Options, OwnData, OwnDataForm, TABLE};
 
+use crate::filter::Filter;
 use crate::order::Order;
 
 pub const OPTIONS: &[OptionSpec] = &[
@@ -22,6 +23,18 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("sql_mode", "\"\"", "sql_mode of the log's server; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter"),
     OptionSpec::new("max_bad", "1%", "share of entries of the log that may be unreadable"),
     OptionSpec::new("partial_log", "false", "take a log that seems to leave out statements"),
+    OptionSpec::new(
+        "from",
+        "\"\"",
+        "replay what began at this time or later: 04:10:00 on the first day of the log, or 2026-11-23 04:10:00; UTC, or of log_timezone",
+    ),
+    OptionSpec::new("to", "\"\"", "replay what began before this time"),
+    OptionSpec::new("databases", ITEMS, "replay statements of these databases only"),
+    OptionSpec::new("exclude_databases", ITEMS, "leave out statements of these databases"),
+    OptionSpec::new("users", ITEMS, "replay sessions of these users only"),
+    OptionSpec::new("exclude_users", ITEMS, "leave out sessions of these users"),
+    OptionSpec::new("digests", ITEMS, "replay these statements only, by their ids in `dbduel digest`"),
+    OptionSpec::new("exclude_digests", ITEMS, "leave out these statements"),
     OptionSpec::new("merge_numbered_names", "false", "count names that differ in their numbers as one digest"),
     OptionSpec::new(
         "data",
@@ -91,6 +104,7 @@ pub struct Source {
     pub logs: Vec<(PathBuf, String)>,
     pub reading: Reading,
     pub partial_log: bool,
+    pub filter: Filter,
 }
 
 pub fn settings(options: &Options) -> Result<Settings, OptionError> {
@@ -170,6 +184,7 @@ pub fn source(options: &Options) -> Result<Source, OptionError> {
             ),
         },
         partial_log: options.flag("partial_log")?,
+        filter: Filter::of(options, offset_secs)?,
     })
 }
 

@@ -37,7 +37,7 @@ fn read(source: &Source) -> Result<Schedule, OptionError> {
     let paths: Vec<PathBuf> = source.logs.iter().map(|(path, _)| path.clone()).collect();
     let of_log = |why: String| OptionError::new("log", why);
     let make = |capture: &mut Capture| {
-        making::schedule(capture, source.partial_log).map_err(|(key, why)| OptionError::new(key, why))
+        making::schedule(capture, &source.filter, source.partial_log).map_err(|(key, why)| OptionError::new(key, why))
     };
     if let [path] = paths.as_slice()
         && Capture::is_at(path)

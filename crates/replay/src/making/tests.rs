@@ -28,6 +28,10 @@ fn csv(rows: &[Row<'_>]) -> String {
 }
 
 fn made(name: &str, log: &str, accepts_partial: bool) -> Result<Schedule, Refusal> {
+    filtered(name, log, &Filter::default(), accepts_partial)
+}
+
+fn filtered(name: &str, log: &str, filter: &Filter, accepts_partial: bool) -> Result<Schedule, Refusal> {
     let folder = tempfile::tempdir().unwrap();
     let (path, out): (PathBuf, PathBuf) = (folder.path().join(name), folder.path().join("a.dbcap"));
     fs::write(&path, log).unwrap();
@@ -38,7 +42,7 @@ fn made(name: &str, log: &str, accepts_partial: bool) -> Result<Schedule, Refusa
         parameter_length_max: None,
     };
     capture::capture(&[path], &out, &making).unwrap();
-    schedule(&mut Capture::open(&out).unwrap(), accepts_partial)
+    schedule(&mut Capture::open(&out).unwrap(), filter, accepts_partial)
 }
 
 /// Due time, text and way of each statement, session by session.
@@ -213,4 +217,54 @@ fn a_log_of_several_databases_changes_them_as_its_sessions_did() {
     assert_eq!(schedule.databases, ["crm", "shop"]);
     let ways: Vec<(How, bool)> = schedule.statements.iter().map(|one| (one.how, one.is_counted)).collect();
     assert_eq!(ways, [(How::Use(0), false), (How::Text, true), (How::Use(1), false), (How::Text, true)]);
+}
+
+#[test]
+fn a_window_takes_whole_transactions_and_what_sessions_had_set_before() {
+    let messages = [
+        took(0, "statement: set search_path = shop"),
+        took(0, "statement: begin"),
+        took(1, "statement: select 1"),
+        took(0, "statement: commit"),
+        took(0, "statement: begin"),
+        took(1, "statement: select 2"),
+        took(0, "statement: commit"),
+        took(1, "statement: select 3"),
+        took(0, "statement: set x = 1"),
+    ];
+    let at = [0, 1_000, 1_500, 2_500, 3_000, 3_500, 6_000, 7_000, 500];
+    let session = [7, 7, 7, 7, 7, 7, 7, 7, 8];
+    let rows =
+        at.iter().zip(session).zip(&messages).map(|((at, session), text)| (*at, session, text.as_str(), "", None));
+    let log = csv(&rows.collect::<Vec<_>>());
+    let filter = Filter::window_of("04:41:42", "04:41:46");
+    let schedule = filtered("pg.csv", &log, &filter, true).unwrap();
+    let texts: Vec<(u64, String)> = statements(&schedule).into_iter().map(|(due, text, _)| (due, text)).collect();
+    let expected =
+        [(0, "set search_path = shop"), (1_000_000, "begin"), (1_499_000, "select 2"), (4_000_000, "commit")];
+    assert_eq!(texts, expected.map(|(due, text)| (due, text.to_owned())));
+    assert_eq!(schedule.sessions.len(), 1);
+    assert_eq!(schedule.facts.left_out, [("outside".to_owned(), 6, "began outside `from` and `to`".to_owned())]);
+    let wrong = Filter::window_of("05:00:00", "06:00:00");
+    let (key, why) = filtered("pg.csv", &log, &wrong, true).err().unwrap();
+    assert!(key == "from" && why.contains("2026-11-23 04:41:40"), "{why}");
+}
+
+#[test]
+fn users_databases_and_digests_choose_what_is_replayed() {
+    let rows = [(0, 7, took(0, "statement: select 1")), (1_000, 7, took(0, "statement: select 'x' from t"))];
+    let log = csv(&rows.iter().map(|(at, session, text)| (*at, *session, text.as_str(), "", None)).collect::<Vec<_>>());
+    let whole = made("pg.csv", &log, true).unwrap();
+    let digest = |text: &[u8]| whole.digests.iter().find(|about| about.text.as_bytes() == text).unwrap().name.clone();
+    let check = |key: &str, value: &str, left: usize| {
+        let replayed = filtered("pg.csv", &log, &Filter::by(key, value), false);
+        assert_eq!(replayed.map_or(0, |schedule| schedule.statements.len()), left, "{key} {value}");
+    };
+    check("users", "app", 2);
+    check("users", "other", 0);
+    check("exclude_users", "app", 0);
+    check("databases", "shop", 2);
+    check("exclude_databases", "shop", 0);
+    check("digests", &digest(b"select ?"), 1);
+    check("exclude_digests", &digest(b"select ?"), 1);
 }

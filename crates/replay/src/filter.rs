@@ -1,0 +1,138 @@
+//! The part of a log that is replayed: a window of its time, some databases, users and digests.
+//!
+//! Users choose sessions, the window whole transactions, by their starts; databases and digests choose statements. What a
+//! session had SET before the window still holds in it.
+
+use capture::{Instance, Moment};
+use load::{OptionError, OptionValue, Options};
+
+/// Nothing is left out by the default.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    from: Option<Moment>,
+    to: Option<Moment>,
+    offset_secs: i64,
+    databases: Names,
+    users: Names,
+    digests: Names,
+}
+
+/// Those that are taken, or all, and those that are left out.
+#[derive(Debug, Clone, Default)]
+struct Names {
+    only: Vec<String>,
+    without: Vec<String>,
+}
+
+/// The window of a filter on one log, as microseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    pub from_us: i64,
+    to_us: i64,
+}
+
+/// Why a statement is left out: the kind under which it is counted, and the reason.
+pub type Why = (&'static str, &'static str);
+
+const OUTSIDE: Why = ("outside", "began outside `from` and `to`");
+const OTHER_USER: Why = ("user", "the session is of another user");
+const OTHER_DATABASE: Why = ("database", "it is of another database");
+const OTHER_DIGEST: Why = ("digest", "its digest is not chosen");
+
+impl Filter {
+    /// `offset_secs` is the log's zone, east of UTC.
+    pub fn of(options: &Options, offset_secs: i64) -> Result<Filter, OptionError> {
+        let moment = |name: &str| match options.text(name)?.trim_matches('"') {
+            "" => Ok(None),
+            text => Moment::parse(text, offset_secs)
+                .map(Some)
+                .ok_or_else(|| options.error(name, "\"04:10:00\" or \"2026-11-23 04:10:00\" was expected".to_owned())),
+        };
+        let names =
+            |only: &str, without: &str| Ok(Names { only: words(options, only)?, without: words(options, without)? });
+        Ok(Filter {
+            from: moment("from")?,
+            to: moment("to")?,
+            offset_secs,
+            databases: names("databases", "exclude_databases")?,
+            users: names("users", "exclude_users")?,
+            digests: names("digests", "exclude_digests")?,
+        })
+    }
+
+    /// Whether statements are chosen by what they are; such a log leaves some out and is no mistake.
+    pub fn chooses(&self) -> bool {
+        [&self.databases, &self.users, &self.digests]
+            .iter()
+            .any(|names| !names.only.is_empty() || !names.without.is_empty())
+    }
+
+    /// The window on a log that begins and ends then.
+    pub fn window(&self, first_us: i64, last_us: i64) -> Result<Window, String> {
+        let at = |moment: Option<Moment>| moment.map(|moment| moment.in_log(first_us, last_us, self.offset_secs));
+        let window = Window { from_us: at(self.from).unwrap_or(i64::MIN), to_us: at(self.to).unwrap_or(i64::MAX) };
+        let is_in_log = window.from_us < window.to_us && window.from_us <= last_us && window.to_us > first_us;
+        let span = || format!("{} to {} UTC", capture::utc(first_us), capture::utc(last_us));
+        is_in_log.then_some(window).ok_or_else(|| format!("a time of the log was expected: it has {}", span()))
+    }
+
+    pub fn why_not_user(&self, user: &[u8]) -> Option<Why> {
+        (!self.users.take(user)).then_some(OTHER_USER)
+    }
+
+    /// `digest` is its id.
+    pub fn why_not(&self, one: &Instance<'_>, digest: &str) -> Option<Why> {
+        // What belongs to no database, such as COMMIT after a login without one, belongs to all.
+        let is_other = !one.database.is_empty() && !self.databases.take(one.database);
+        is_other.then_some(OTHER_DATABASE).or_else(|| (!self.digests.take(digest.as_bytes())).then_some(OTHER_DIGEST))
+    }
+}
+
+impl Window {
+    /// Of a transaction that began then.
+    pub fn why_not(self, start_us: i64) -> Option<Why> {
+        (!(self.from_us..self.to_us).contains(&start_us)).then_some(OUTSIDE)
+    }
+}
+
+impl Names {
+    fn take(&self, name: &[u8]) -> bool {
+        let has = |names: &[String]| names.iter().any(|known| known.as_bytes() == name);
+        (self.only.is_empty() || has(&self.only)) && !has(&self.without)
+    }
+}
+
+/// A list of texts, or one alone.
+fn words(options: &Options, name: &str) -> Result<Vec<String>, OptionError> {
+    let items = match options.value(name) {
+        OptionValue::Items(items) => items.clone(),
+        single => vec![single.clone()],
+    };
+    let word = |item: OptionValue| match item {
+        OptionValue::Text(text) => Ok(text),
+        _ => Err(options.error(name, format!("{name} = [\"name\"] was expected: texts"))),
+    };
+    items.into_iter().map(word).collect()
+}
+
+#[cfg(test)]
+impl Filter {
+    pub fn window_of(from: &str, to: &str) -> Filter {
+        let moment = |text: &str| Moment::parse(text, 0);
+        Filter { from: moment(from), to: moment(to), ..Filter::default() }
+    }
+
+    /// One key with one name.
+    pub fn by(key: &str, name: &str) -> Filter {
+        let mut filter = Filter::default();
+        let (kind, is_without) = key.strip_prefix("exclude_").map_or((key, false), |kind| (kind, true));
+        let names = match kind {
+            "databases" => &mut filter.databases,
+            "users" => &mut filter.users,
+            _ => &mut filter.digests,
+        };
+        let list = if is_without { &mut names.without } else { &mut names.only };
+        list.push(name.to_owned());
+        filter
+    }
+}
