@@ -76,7 +76,7 @@ pub struct ConformTpch {
     /// Compare DuckDB's answers over our rows at scale factor 1 with those of TPC's tools instead
     #[arg(long)]
     published: bool,
-    /// Plant differences in one side of a duel instead, and see that exactly the right queries are slower; ten minutes
+    /// Plant differences in one side of a duel instead, and see that exactly the right queries are slower; five minutes
     #[arg(long)]
     planted: bool,
     /// A Python with duckdb and its extension tpch; by default one is made below target/
