@@ -28,8 +28,19 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Starts it; from its answer on, the settings are put back whatever happens. The file is removed then.
+    /// Writes the state and starts it; from its answer on, the settings are put back whatever happens, and the file is
+    /// removed then.
     pub fn start(server: &Tapped, state: &State, file: &Path) -> Result<Guard> {
+        state.write(file)?;
+        let started = Guard::spawn(server, state, file);
+        if started.is_err() {
+            // Nothing has been changed yet.
+            std::fs::remove_file(file)?;
+        }
+        started
+    }
+
+    fn spawn(server: &Tapped, state: &State, file: &Path) -> Result<Guard> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(SUBCOMMAND).stdin(Stdio::piped()).stdout(Stdio::piped());
         // SAFETY: between fork and exec only a system call is made.

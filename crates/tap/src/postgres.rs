@@ -35,7 +35,8 @@ pub fn plan(admin: &mut Admin) -> Result<Plan> {
     let mut wanted: Vec<(&str, String)> = Vec::new();
     let (log, remark) = if value("logging_collector") == "on" {
         wanted.push(("log_destination", "csvlog".to_owned()));
-        let folder = value("log_directory").to_owned();
+        // One that is not absolute lies in the data directory, if the account may see where that is.
+        let folder = Path::new(value("data_directory")).join(value("log_directory")).to_string_lossy().into_owned();
         let before = sizes(admin, &folder)?;
         let other = value("log_destination");
         let remark =

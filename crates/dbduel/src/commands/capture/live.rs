@@ -56,7 +56,6 @@ pub fn capture(target: &str, out: &Path, args: &CaptureArgs) -> Result<u8, Failu
     let cache = Cache::open()?;
     let work = cache.work()?;
     let state = State::of(&server, &plan);
-    state.write(&state_file)?;
     let guard = Guard::start(&server, &state, &state_file)?;
     let watched = tap::switch_on(&server, &plan).and_then(|()| {
         let limits = Limits { time: args.live.time, bytes: args.live.max };
@@ -64,7 +63,12 @@ pub fn capture(target: &str, out: &Path, args: &CaptureArgs) -> Result<u8, Failu
     });
     let put_back = guard.put_back();
     say_put_back(&put_back, &plan, &state_file);
-    let (ended, seen) = watched?;
+    let (ended, seen) = watched.with_context(|| match &plan.log {
+        tap::Log::Own { path } => {
+            format!("nothing was captured; if the server made {}, remove it there", path.display())
+        }
+        _ => "nothing was captured".to_owned(),
+    })?;
     put_back?;
     print(&ending(ended, &seen, &plan, before))?;
     finish(&server, &plan, out, args, work.path())
