@@ -152,6 +152,16 @@ const TLS_OFF_BY_VERSION: OwnSetting = OwnSetting {
     ..TLS_OFF
 };
 
+/// Before 5.6 a statement with a value of 1 MiB was too long; later releases take four times that.
+const LONGER_PACKETS: OwnSetting = OwnSetting {
+    name: "max_allowed_packet",
+    value: "4M",
+    changes_default: true,
+    arguments: &["--max-allowed-packet=4M"],
+    replaced_by: &["max_allowed_packet"],
+    shown_as: ("max_allowed_packet", &["4194304"]),
+};
+
 /// The X plugin opens a port on all addresses and a socket in the temporary folder.
 const X_PLUGIN_OFF: OwnSetting = OwnSetting {
     name: "mysqlx",
@@ -252,6 +262,9 @@ impl Flavour for Mysql {
 
     fn own_settings(&self, version: &[u32]) -> Vec<OwnSetting> {
         let mut own = vec![OwnSetting { changes_default: version >= &[8], ..BINARY_LOG_OFF }];
+        if version < &[5, 6] {
+            own.push(LONGER_PACKETS);
+        }
         if version >= &[8, 4] {
             own.push(TLS_OFF_BY_VERSION);
         } else if version >= &[5, 7] {

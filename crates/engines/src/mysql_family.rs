@@ -864,6 +864,8 @@ mod tests {
             let own = engine.own_settings(version, &settings, 20);
             assert_eq!(engine.changed_defaults(version, &own), expected, "{version:?}");
         };
+        check(&MYSQL, &[5, 5, 9], &[], &["max_allowed_packet"]);
+        check(&MYSQL, &[5, 5, 9], &[("max_allowed_packet", "64M")], &[]);
         check(&MYSQL, &[5, 6, 24], &[], &[]);
         check(&MYSQL, &[5, 7, 29], &[], &["ssl"]);
         check(&MYSQL, &[8, 0, 31], &[], &["log_bin", "ssl", "mysqlx"]);
@@ -965,8 +967,10 @@ mod tests {
     #[test]
     fn each_version_gets_the_options_it_understands() {
         let check = |kind: &str, version: &str, plumbing: &str, own: &str| {
-            let expected =
-                format!("{START}{plumbing} {SOCKET} --skip-networking --skip-log-bin --max-connections=36{own}\n");
+            let packets = if version < "5.6" && kind == "mysql" { " --max-allowed-packet=4M" } else { "" };
+            let expected = format!(
+                "{START}{plumbing} {SOCKET} --skip-networking --skip-log-bin{packets} --max-connections=36{own}\n"
+            );
             assert_eq!(command_line(kind, version, &[], None, Purpose::Measure), expected, "{kind} {version}");
         };
         let no_keys = "--loose-auto-generate-certs=OFF --loose-sha256-password-auto-generate-rsa-keys=OFF";
