@@ -11,13 +11,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use driver::Admin;
+use driver::{Admin, Dialect};
 use flate2::read::MultiGzDecoder;
 
 use super::{DATABASE, DumpTaker, Installation, Server, Surroundings, find_on_path};
 
 const BUFFER_BYTES: usize = 1 << 18;
 const POLL: Duration = Duration::from_millis(5);
+/// Statistics of a large table take their time.
+const STATEMENT_LIMIT: Duration = Duration::from_secs(3600);
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 /// What `pg_dump -Fc` begins with.
@@ -173,17 +175,41 @@ pub fn database_in(data: &Path) -> String {
     std::fs::read_to_string(data.join(DATABASE_FILE)).unwrap_or_else(|_| DATABASE.to_owned())
 }
 
-/// Looks for the database that holds the user's tables, and notes it beside the server's files.
-pub fn note_database(server: &Server, data: &Path) -> Result<()> {
-    let mut with_tables = Vec::new();
+/// Gathers statistics of the tables that a dump has brought, as servers do of tables that have lived: a plan made without
+/// them is none of production's. What SQLite knows of its tables is in the dump.
+pub fn gather_statistics(server: &Server) -> Result<()> {
+    for_each_database(server, |_, admin| {
+        let tables = admin.table_names()?;
+        let statements = match admin.dialect() {
+            Dialect::MySql => {
+                tables.iter().map(|name| format!("ANALYZE TABLE {}", Dialect::MySql.quoted(name))).collect()
+            }
+            Dialect::Postgres => vec!["ANALYZE".to_owned()],
+            Dialect::Sqlite => Vec::new(),
+        };
+        statements.iter().try_for_each(|sql| admin.run(sql).map(drop).with_context(|| sql.clone()))
+    })
+}
+
+/// A session in each database of the server.
+fn for_each_database(server: &Server, mut work: impl FnMut(String, &mut Admin) -> Result<()>) -> Result<()> {
     for name in server.engine().databases(&mut server.admin()?)? {
         let (endpoint, login) = server.admin_access();
         let login = driver::Login { database: Some(name.clone()), ..login.clone() };
-        let mut admin = Admin::connect(server.dialect(), endpoint, &login, Duration::from_secs(60))?;
+        work(name, &mut Admin::connect(server.dialect(), endpoint, &login, STATEMENT_LIMIT)?)?;
+    }
+    Ok(())
+}
+
+/// Looks for the database that holds the user's tables, and notes it beside the server's files.
+pub fn note_database(server: &Server, data: &Path) -> Result<()> {
+    let mut with_tables = Vec::new();
+    for_each_database(server, |name, admin| {
         if !admin.table_names()?.is_empty() {
             with_tables.push(name);
         }
-    }
+        Ok(())
+    })?;
     match with_tables.as_slice() {
         [name] if name != DATABASE => Ok(std::fs::write(data.join(DATABASE_FILE), name)?),
         [] | [_] => Ok(()),

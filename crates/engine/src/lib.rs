@@ -63,7 +63,7 @@ pub use build::build;
 pub use cache::{Cache, CacheEntry, WorkFolder, read_folder, remove_tree};
 pub use cost::Cost;
 pub use cpu_list::CpuList;
-pub use dump::{client_program, database_in, note_database, restore};
+pub use dump::{client_program, database_in, gather_statistics, note_database, restore};
 pub use effective::{Agreement, Effective};
 pub use engine::{
     Adopts, DumpTaker, Engine, Found, Installation, Integrity, Launch, Purpose, SettingsFile, Site, StartFiles,

@@ -120,6 +120,7 @@ impl Dataset<'_> {
         if own.form == OwnDataForm::Dump {
             server.create_database()?;
             engine::restore(server, place, self.interrupted)?;
+            engine::gather_statistics(server).context("no statistics of the restored tables")?;
         }
         engine::note_database(server, data).with_context(|| format!("cannot use {}", place.display()))
     }
