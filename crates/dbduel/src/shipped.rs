@@ -16,6 +16,7 @@ macro_rules! shipped {
 const SHIPPED: &[(&str, &str)] = shipped![
     "quickstart.toml",
     "upgrade.toml",
+    "analytic.toml",
     "compressed-tables.toml",
     "cpu-efficiency.toml",
     "dbt2-innodb-builds.toml",
