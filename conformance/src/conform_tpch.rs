@@ -87,7 +87,7 @@ pub struct ConformTpch {
 pub fn run(options: &ConformTpch, root: &Path) -> Result<()> {
     let dbduel = dbduel(root)?;
     if options.planted {
-        return judge(&planted::run(&dbduel)?);
+        return judge(&planted::PLANTED.run(&dbduel)?);
     }
     let python = match &options.python {
         Some(python) => python.clone(),

@@ -42,6 +42,7 @@ mod image_servers;
 mod one_trial;
 mod place;
 mod planted;
+mod planted_operations;
 mod programs;
 mod slowdowns;
 
