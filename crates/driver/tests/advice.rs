@@ -196,11 +196,21 @@ mod postgres {
     /// One process of the server crashes: it ends all sessions and recovers, and lets nobody in before the last of them is
     /// gone. A stopped one, which it gives some seconds, makes that long enough to be seen.
     fn crash(root: &Login) {
-        let [mut crashed, mut stopped, mut other] = [(); 3].map(|()| open(DIALECT, root).unwrap());
-        signal("STOP", &process_of(&mut stopped));
-        signal("KILL", &process_of(&mut crashed));
+        let [mut crashed, mut stopped] = [(); 2].map(|()| open(DIALECT, root).unwrap());
+        let (stopping, crashing) = (process_of(&mut stopped), process_of(&mut crashed));
+        let sleeper = root.clone();
+        let other = std::thread::spawn(move || {
+            let mut session = open(DIALECT, &sleeper).unwrap();
+            session.rows("SELECT pg_sleep(20)").unwrap_err()
+        });
+        let sleeps = "SELECT 1 FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)'";
+        while open(DIALECT, root).unwrap().value(sleeps).unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        signal("STOP", &stopping);
+        signal("KILL", &crashing);
         explained_loss(&crashed.rows("SELECT 1").unwrap_err());
-        explained(&other.rows("SELECT pg_sleep(20)").unwrap_err(), &["57P02"]);
+        explained(&other.join().unwrap(), &["57P02"]);
         explained(&open(DIALECT, root).err().expect("it recovers"), &["57P03"]);
         let since = Instant::now();
         while let Err(error) = open(DIALECT, root) {
