@@ -73,7 +73,7 @@ pub fn plan_causes<'a>(
 }
 
 /// A title is the label of a workload, with the point where points have data of their own.
-fn is_of(title: &str, workload: &str) -> bool {
+pub fn is_of(title: &str, workload: &str) -> bool {
     title.strip_prefix(workload).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
 }
 

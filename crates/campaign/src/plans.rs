@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use record::format::{PlannedTrial, Purpose, RunRecord, StatementPlan};
+use record::format::{ContenderFacts, PlannedTrial, Purpose, RunRecord, StatementPlan};
 use trial::{Explaining, Trial};
 
 use crate::setup::Setup;
@@ -42,12 +42,12 @@ pub struct Plans {
 impl Plans {
     /// `takes` is how long a run of so many servers and data sets takes.
     pub fn of(run: &RunRecord, takes: Duration, servers: usize) -> Plans {
-        let of_contender = |(name, plans): (&String, Vec<&String>)| {
-            plans.into_iter().map(|data| (name.clone(), data.clone())).collect::<Vec<_>>()
+        let of_contender = |(name, facts): (&String, &ContenderFacts)| {
+            facts.plans.keys().map(|data| (name.clone(), data.clone())).collect::<Vec<_>>()
         };
-        let all = run.contenders.iter().map(|(name, facts)| (name, facts.plans.keys().collect()));
+        let asked = run.contenders.iter().flat_map(of_contender).collect();
         let limit = takes.mul_f64(SHARE_MAX) / servers.max(1) as u32;
-        Plans { asked: all.flat_map(of_contender).collect(), limit: limit.clamp(LIMIT_MIN, LIMIT_MAX) }
+        Plans { asked, limit: limit.clamp(LIMIT_MIN, LIMIT_MAX) }
     }
 
     /// What is asked behind the last of trials that share a start; nothing where another server is measured meanwhile.

@@ -66,6 +66,100 @@ const SLOW_LOG: &str = "# Time: 2026-11-23T04:41:47.487186Z\n# User@Host: u[u] @
                         # Query_time: 0.000186  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\nuse shop;\n\
                         SET timestamp=1795754507;\nSELECT 1;\n";
 
+/// Each with the lines that are typed.
+const TRANSCRIPTS: &[(&str, &[&str])] = &[
+    ("nothing", &["dbduel"]),
+    ("two-engines", &["dbduel run mysql@5.7 mysql@8.0 --write duel.toml", "cat duel.toml"]),
+    (
+        "all-flags",
+        &[
+            "dbduel run 'old=mysql@5.7?innodb_flush_log_at_trx_commit=2&sort_buffer_size=1M' mysql@8.0 mariadb \
+             --workload oltp_write_only --clients 1,4,16,64 --rows 50000 --duration 10s \
+             --settings innodb_flush_log_at_trx_commit=1 --settings max_connections=200 --write all.toml",
+            "cat all.toml",
+            "dbduel run sqlite sqlite --write all.toml",
+        ],
+    ),
+    (
+        "urls-and-images",
+        &[
+            "dbduel run image:mysql:8.4 mysql:8.0 'hosted=mysql://app:hunter2@db.example/bench?tls=require' \
+             postgres://app@db.example/bench --preset standard --write far.toml",
+            "cat far.toml",
+        ],
+    ),
+    (
+        "files-of-servers",
+        &[
+            "dbduel run mysql@5.7.29 mysql@8.0.31 --settings @my.cnf --settings max_connections=100 --write mine.toml",
+            "cat mine.toml",
+            "dbduel run 'old=postgres@9.6?@postgresql.conf' 'new=postgres@13?work_mem=8MB&@postgresql.conf' \
+             'postgres@18?@postgresql.conf&shared_buffers=1GB' --write pg.toml",
+            "cat pg.toml",
+            "dbduel run ladder.toml --rows 2000 --write whole.toml",
+            "cat whole.toml",
+            "dbduel run mysql@8.0.31 'mysql@8.0.31?@nothere.cnf'",
+            "dbduel run mysql@8.0.31 'mysql@8.0.31?@etc/wrong.cnf'",
+            "dbduel run mysql@8.0.31 'mysql@8.0.31?@etc/other.cnf'",
+            "dbduel run sqlite 'sqlite?@my.cnf'",
+            "dbduel run postgres@13 mysql@8.0.31 --settings @my.cnf",
+            "dbduel plan ladder.toml --set 'contender.old.settings=[1]'",
+        ],
+    ),
+    (
+        "own-log",
+        &[
+            "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --write shop.toml",
+            "cat shop.toml",
+            "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --set workload.pacing=fast --write fast.toml",
+            "cat fast.toml",
+            "dbduel run shop.toml mysql@9.7 --log slow.log --log slow.log.1 --data more.sql --write other.toml",
+            "cat other.toml",
+            "dbduel run shop.toml postgres@13 --data etc --write x.toml",
+            "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --write x.toml",
+            "dbduel run mysql@5.7.29 mysql@8.0.31 --log nothere.log --data shop.sql --write x.toml",
+            "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data nothere.sql --write x.toml",
+            "dbduel run mysql@5.7.29 mysql@8.0.31 --data shop.sql --write x.toml",
+            "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --clients 4 --duration 5s",
+        ],
+    ),
+    ("passes", &["dbduel run mysql@5.7 mysql@8.0 --workload sql-bench --write pass.toml", "cat pass.toml"]),
+    (
+        "a-file-with-others",
+        &["dbduel run quarter.toml mysql@5.7 new=mysql@8.0 --rows 500 --clients 2 --write next.toml", "cat next.toml"],
+    ),
+    (
+        "refused",
+        &[
+            "dbduel run holiday",
+            "dbduel run mysqll@5.7 mysql@8.0",
+            "dbduel run mysql@5.7",
+            "dbduel run nothere.toml mysql@5.7",
+            "dbduel run mysql@5.7 quarter.toml",
+            "dbduel run ./nowhere sqlite",
+            "dbduel run dir:/nowhere sqlite",
+            "dbduel run image:MySQL:8 sqlite",
+            "dbduel run mysql@latest sqlite",
+            "dbduel run sqlite b=sqlite?nonsense",
+            "dbduel run sqlite a=sqlite a=sqlite",
+            "dbduel run sqlite sqlite --settings journal_mode",
+            "dbduel run sqlite mysql://app@db/x --settings cache_size=1",
+            "dbduel run sqlite sqlite --rows 0 --clients 1,0 --duration 5",
+            "dbduel run sqlite sqlite --workload tpcc --rows 5",
+            "dbduel run sqlite sqlite --workload nothing",
+            "dbduel run quarter.toml --workload tpcc",
+            "dbduel run quarter.toml --settings a=1",
+            "dbduel run quarter.toml mysql@8.0 oracle@23",
+            "dbduel run quarter.toml --rows 5 --set workload.rows=6",
+            "dbduel plan --rows 5",
+            "dbduel run",
+            "dbduel aa",
+            "dbduel tune",
+            "dbduel run sqlite sqlite --threads 4",
+        ],
+    ),
+];
+
 #[test]
 fn every_form_of_the_line_has_its_transcript() {
     let place = Place::new();
@@ -83,101 +177,7 @@ fn every_form_of_the_line_has_its_transcript() {
     place.write("etc/wrong.cnf", "[mysqld]\nsync_binlog = 0\n[mysqld\nx=1\n");
     place.write("etc/other.cnf", "[client]\nport = 1\n");
     let mut differences = Vec::new();
-    for (name, lines) in [
-        ("nothing", &["dbduel"][..]),
-        ("two-engines", &["dbduel run mysql@5.7 mysql@8.0 --write duel.toml", "cat duel.toml"]),
-        (
-            "all-flags",
-            &[
-                "dbduel run 'old=mysql@5.7?innodb_flush_log_at_trx_commit=2&sort_buffer_size=1M' mysql@8.0 mariadb \
-                 --workload oltp_write_only --clients 1,4,16,64 --rows 50000 --duration 10s \
-                 --settings innodb_flush_log_at_trx_commit=1 --settings max_connections=200 --write all.toml",
-                "cat all.toml",
-                "dbduel run sqlite sqlite --write all.toml",
-            ],
-        ),
-        (
-            "urls-and-images",
-            &[
-                "dbduel run image:mysql:8.4 mysql:8.0 'hosted=mysql://app:hunter2@db.example/bench?tls=require' \
-                 postgres://app@db.example/bench --preset standard --write far.toml",
-                "cat far.toml",
-            ],
-        ),
-        (
-            "files-of-servers",
-            &[
-                "dbduel run mysql@5.7.29 mysql@8.0.31 --settings @my.cnf --settings max_connections=100 --write mine.toml",
-                "cat mine.toml",
-                "dbduel run 'old=postgres@9.6?@postgresql.conf' 'new=postgres@13?work_mem=8MB&@postgresql.conf' \
-                 'postgres@18?@postgresql.conf&shared_buffers=1GB' --write pg.toml",
-                "cat pg.toml",
-                "dbduel run ladder.toml --rows 2000 --write whole.toml",
-                "cat whole.toml",
-                "dbduel run mysql@8.0.31 'mysql@8.0.31?@nothere.cnf'",
-                "dbduel run mysql@8.0.31 'mysql@8.0.31?@etc/wrong.cnf'",
-                "dbduel run mysql@8.0.31 'mysql@8.0.31?@etc/other.cnf'",
-                "dbduel run sqlite 'sqlite?@my.cnf'",
-                "dbduel run postgres@13 mysql@8.0.31 --settings @my.cnf",
-                "dbduel plan ladder.toml --set 'contender.old.settings=[1]'",
-            ],
-        ),
-        (
-            "own-log",
-            &[
-                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --write shop.toml",
-                "cat shop.toml",
-                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --set workload.pacing=fast --write fast.toml",
-                "cat fast.toml",
-                "dbduel run shop.toml mysql@9.7 --log slow.log --log slow.log.1 --data more.sql --write other.toml",
-                "cat other.toml",
-                "dbduel run shop.toml postgres@13 --data etc --write x.toml",
-                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --write x.toml",
-                "dbduel run mysql@5.7.29 mysql@8.0.31 --log nothere.log --data shop.sql --write x.toml",
-                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data nothere.sql --write x.toml",
-                "dbduel run mysql@5.7.29 mysql@8.0.31 --data shop.sql --write x.toml",
-                "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --clients 4 --duration 5s",
-            ],
-        ),
-        ("passes", &["dbduel run mysql@5.7 mysql@8.0 --workload sql-bench --write pass.toml", "cat pass.toml"]),
-        (
-            "a-file-with-others",
-            &[
-                "dbduel run quarter.toml mysql@5.7 new=mysql@8.0 --rows 500 --clients 2 --write next.toml",
-                "cat next.toml",
-            ],
-        ),
-        (
-            "refused",
-            &[
-                "dbduel run holiday",
-                "dbduel run mysqll@5.7 mysql@8.0",
-                "dbduel run mysql@5.7",
-                "dbduel run nothere.toml mysql@5.7",
-                "dbduel run mysql@5.7 quarter.toml",
-                "dbduel run ./nowhere sqlite",
-                "dbduel run dir:/nowhere sqlite",
-                "dbduel run image:MySQL:8 sqlite",
-                "dbduel run mysql@latest sqlite",
-                "dbduel run sqlite b=sqlite?nonsense",
-                "dbduel run sqlite a=sqlite a=sqlite",
-                "dbduel run sqlite sqlite --settings journal_mode",
-                "dbduel run sqlite mysql://app@db/x --settings cache_size=1",
-                "dbduel run sqlite sqlite --rows 0 --clients 1,0 --duration 5",
-                "dbduel run sqlite sqlite --workload tpcc --rows 5",
-                "dbduel run sqlite sqlite --workload nothing",
-                "dbduel run quarter.toml --workload tpcc",
-                "dbduel run quarter.toml --settings a=1",
-                "dbduel run quarter.toml mysql@8.0 oracle@23",
-                "dbduel run quarter.toml --rows 5 --set workload.rows=6",
-                "dbduel plan --rows 5",
-                "dbduel run",
-                "dbduel aa",
-                "dbduel tune",
-                "dbduel run sqlite sqlite --threads 4",
-            ],
-        ),
-    ] {
+    for (name, lines) in TRANSCRIPTS {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/one_line").join(name).with_extension("transcript");
         differences.extend(compare(&file, &transcript(&place, lines)));
     }

@@ -21,13 +21,19 @@ pub fn is_requested() -> bool {
 /// Set by the first SIGINT, SIGTERM or SIGHUP; the second one ends the process, and the keepers end
 /// its servers.
 pub fn flag(exit_status: u8) -> Result<Arc<AtomicBool>> {
+    let flag = flag_alone(exit_status)?;
+    driver::end_waits_on(&flag);
+    let _ = FLAG.set(Arc::clone(&flag));
+    Ok(flag)
+}
+
+/// The same for work that goes on behind the first signal: no wait for a server ends.
+pub fn flag_alone(exit_status: u8) -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(signal, exit_status.into(), Arc::clone(&flag))?;
         signal_hook::flag::register(signal, Arc::clone(&flag))?;
     }
-    driver::end_waits_on(&flag);
-    let _ = FLAG.set(Arc::clone(&flag));
     Ok(flag)
 }
 

@@ -22,5 +22,5 @@ pub use plan::{Change, Plan, Source};
 pub use postgres::LINE_PREFIX;
 pub use server::Tapped;
 pub use settings::{put_back, switch_on};
-pub use state::State;
-pub use watch::{Ended, Limits, Seen, counted, interruption, watch};
+pub use state::{State, beside};
+pub use watch::{Ended, Limits, Seen, counted, watch};

@@ -17,6 +17,16 @@ use crate::server::Tapped;
 
 const FORM: u64 = 1;
 
+/// The state of a capture: `shop.dbcap.settings`.
+const ENDING: &str = "settings";
+
+/// A file beside a capture, named after it.
+pub fn beside(out: &Path, ending: &str) -> PathBuf {
+    let mut name = out.as_os_str().to_owned();
+    name.push(format!(".{ending}"));
+    name.into()
+}
+
 /// Settings as they were found, and of which server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct State {
@@ -37,18 +47,15 @@ impl State {
         State { target: server.text(), dialect: plan.dialect, changes: plan.changes.clone(), log }
     }
 
+    pub fn file_of(out: &Path) -> PathBuf {
+        beside(out, ENDING)
+    }
+
     /// Of a capture that is not made any more, where the file is within reach.
     pub fn remove_log(&self) {
         if let Some(log) = self.log.as_ref().filter(|log| is_own_log(log)) {
             let _ = std::fs::remove_file(log);
         }
-    }
-
-    /// The file beside a capture.
-    pub fn beside(out: &Path) -> PathBuf {
-        let mut name = out.as_os_str().to_owned();
-        name.push(".settings");
-        name.into()
     }
 
     /// Writes a new file, and does not return before it is on disk.
@@ -142,7 +149,7 @@ mod tests {
     fn a_state_is_read_as_it_was_written_and_only_by_its_owner() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        let path = State::beside(&folder.path().join("shop.dbcap"));
+        let path = State::file_of(&folder.path().join("shop.dbcap"));
         let written = state("log_destination");
         written.write(&path).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);

@@ -1,15 +1,12 @@
 //! The minutes in which the log is on: how much is written, how much is left, how the server does.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use driver::Admin;
-use engine::free_bytes;
 use nix::sys::statvfs::statvfs;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::plan::{Plan, reload};
 
@@ -21,17 +18,6 @@ const SWITCHING: Duration = Duration::from_millis(10);
 const TELL: Duration = Duration::from_secs(1);
 /// Of the file system; below it the log ends.
 const FREE_SHARE_MIN: f64 = 0.10;
-
-/// Set by the first SIGINT, SIGTERM or SIGHUP, behind which the capture is made of what there is; the second one ends the
-/// process. Unlike an interruption of a run, it ends no wait for a server.
-pub fn interruption(exit_status: u8) -> Result<Arc<AtomicBool>> {
-    let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register_conditional_shutdown(signal, exit_status.into(), Arc::clone(&flag))?;
-        signal_hook::flag::register(signal, Arc::clone(&flag))?;
-    }
-    Ok(flag)
-}
 
 /// When the log is switched off.
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +106,5 @@ pub fn counted(admin: &mut Admin, plan: &Plan) -> Result<u64> {
 }
 
 fn is_nearly_full(folder: &Path) -> bool {
-    let whole = statvfs(folder).map(|it| it.blocks() * it.fragment_size());
-    matches!((whole, free_bytes(folder)), (Ok(whole), Ok(free)) if (free as f64) < whole as f64 * FREE_SHARE_MIN)
+    statvfs(folder).is_ok_and(|it| (it.blocks_available() as f64) < it.blocks() as f64 * FREE_SHARE_MIN)
 }

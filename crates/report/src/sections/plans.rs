@@ -3,7 +3,7 @@
 //! Names and plans come from servers and are text here; renderers escape them.
 
 use analysis::differences::{Difference, PlanPair, Plans, drifts};
-use analysis::plan_causes::{PlanCause, is_plan_of, is_run_alike, part_of, plan_causes};
+use analysis::plan_causes::{PlanCause, is_of, is_plan_of, is_run_alike, part_of, plan_causes};
 use analysis::{HeadToHead, Part, WorkloadConclusions};
 use record::format::StatementPlan;
 
@@ -67,10 +67,7 @@ fn of_pair(evidence: &Evidence, drift: &Difference) -> Vec<Block> {
 }
 
 fn duel<'a>(evidence: &'a Evidence, title: &str, candidate: &str) -> Option<&'a HeadToHead> {
-    let is_of = |one: &&WorkloadConclusions| {
-        title.strip_prefix(one.workload.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(", "))
-    };
-    let workload = evidence.conclusions.workloads.iter().find(is_of)?;
+    let workload = evidence.conclusions.workloads.iter().find(|one| is_of(title, &one.workload))?;
     workload.duels.iter().find(|duel| duel.candidate == candidate)
 }
 

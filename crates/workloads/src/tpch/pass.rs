@@ -83,8 +83,7 @@ impl Stream<'_> {
         orders: Option<&NewOrders>,
         tally: &mut ProgramTally,
     ) -> Result<(), Fatal> {
-        let begin = |part: usize| self.slot.timeline.part.store(part, Ordering::Relaxed);
-        begin(WARM_UP);
+        self.begin(WARM_UP);
         if let Some(orders) = orders {
             // What a run has left that was cut off.
             self.transactions(orders.removing()).await?;
@@ -92,7 +91,7 @@ impl Stream<'_> {
         for one in asked.iter().filter(|_| self.tpch.warm) {
             self.statement(&one.sql).await?;
         }
-        self.slot.timeline.part.store(MEASURED, Ordering::Relaxed);
+        self.begin(MEASURED);
         let begun_ns = monotonic_ns();
         if let Some(orders) = orders {
             tally.operations.push(self.refresh(RF1, orders.adding()).await?);
@@ -105,6 +104,10 @@ impl Stream<'_> {
         }
         tally.wall_ns = monotonic_ns() - begun_ns;
         Ok(())
+    }
+
+    fn begin(&self, part: usize) {
+        self.slot.timeline.part.store(part, Ordering::Relaxed);
     }
 
     async fn query(&mut self, one: &Asked) -> Result<OperationTally, Fatal> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use driver::{Admin, Dialect};
-use engine::{Cache, PasswordSource};
+use engine::{Cache, PasswordSource, interruption};
 use experiment::{TargetUrl, shell_word};
 use record::format::figures::grouped;
 use record::quantity::{bytes_text, duration_text};
@@ -20,13 +20,15 @@ use crate::commands::{Failure, note, print};
 
 /// For how long the server's rate is looked at beforehand.
 const RATE_SECS: u64 = 5;
-const REMARKS: &str = "Logging costs: where the server is at its limit, MariaDB 10.11 lost 41 % of the queries of sysbench's \
+/// Of the log where it is kept, beside the capture.
+const LOG_ENDING: &str = "log";
+const COST: &str = "Logging costs: where the server is at its limit, MariaDB 10.11 lost 41 % of the queries of sysbench's \
                        oltp_read_write, and PostgreSQL 15 13 to 22 % of point selects; below the limit less.";
 
 pub fn capture(target: &str, out: &Path, args: &CaptureArgs) -> Result<u8, Failure> {
     let (server, source) = server(target, args)?;
-    let state_file = State::beside(out);
-    for file in [out.to_owned(), log_beside(out)] {
+    let state_file = State::file_of(out);
+    for file in [out.to_owned(), tap::beside(out, LOG_ENDING)] {
         let is_there = || anyhow!("{} is there already\n  next: name another --out, or remove it", file.display());
         if file.exists() {
             Err(Failure::usage(is_there()))?
@@ -52,7 +54,7 @@ pub fn capture(target: &str, out: &Path, args: &CaptureArgs) -> Result<u8, Failu
     if !is_agreed(args)? {
         return Ok(exit::DONE);
     }
-    let interrupted = tap::interruption(exit::INTERRUPTED)?;
+    let interrupted = interruption::flag_alone(exit::INTERRUPTED)?;
     let cache = Cache::open()?;
     let work = cache.work()?;
     let state = State::of(&server, &plan);
@@ -115,7 +117,7 @@ fn described(server: &Tapped, plan: &Plan, args: &CaptureArgs, rate: f64) -> Str
         bytes_text(least),
         bytes_text(most)
     ));
-    lines.push(REMARKS.to_owned());
+    lines.push(COST.to_owned());
     lines.extend(plan.remarks.iter().map(|remark| format!("Note: {remark}.")));
     lines.push(String::new());
     lines.join("\n")
@@ -179,12 +181,6 @@ fn say_put_back(put_back: &Result<Vec<String>>, plan: &Plan, state_file: &Path) 
     }
 }
 
-fn log_beside(out: &Path) -> PathBuf {
-    let mut name = out.as_os_str().to_owned();
-    name.push(".log");
-    name.into()
-}
-
 /// Brings the log here and makes the capture of it.
 fn finish(server: &Tapped, plan: &Plan, out: &Path, args: &CaptureArgs, work: &Path) -> Result<u8, Failure> {
     let mut options = args.reading.options().map_err(Failure::usage)?;
@@ -214,7 +210,7 @@ fn finish(server: &Tapped, plan: &Plan, out: &Path, args: &CaptureArgs, work: &P
     }
     let made = make(&logs, out, &making(args, options, work));
     if args.live.keep_log || made.is_err() {
-        let kept = log_beside(out);
+        let kept = tap::beside(out, LOG_ENDING);
         keep(&logs, &kept).with_context(|| format!("cannot write {}", kept.display()))?;
         note(&format!("the log is kept in {}", kept.display()));
     }
