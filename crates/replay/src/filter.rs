@@ -4,7 +4,7 @@
 //! session had SET before the window still holds in it.
 
 use capture::{Instance, Moment};
-use load::{OptionError, OptionValue, Options};
+use load::{OptionError, Options};
 
 /// Nothing is left out by the default.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +49,7 @@ impl Filter {
                 .ok_or_else(|| options.error(name, "\"04:10:00\" or \"2026-11-23 04:10:00\" was expected".to_owned())),
         };
         let names =
-            |only: &str, without: &str| Ok(Names { only: words(options, only)?, without: words(options, without)? });
+            |only: &str, without: &str| Ok(Names { only: options.list(only)?, without: options.list(without)? });
         Ok(Filter {
             from: moment("from")?,
             to: moment("to")?,
@@ -100,19 +100,6 @@ impl Names {
         let has = |names: &[String]| names.iter().any(|known| known.as_bytes() == name);
         (self.only.is_empty() || has(&self.only)) && !has(&self.without)
     }
-}
-
-/// A list of texts, or one alone.
-fn words(options: &Options, name: &str) -> Result<Vec<String>, OptionError> {
-    let items = match options.value(name) {
-        OptionValue::Items(items) => items.clone(),
-        single => vec![single.clone()],
-    };
-    let word = |item: OptionValue| match item {
-        OptionValue::Text(text) => Ok(text),
-        _ => Err(options.error(name, format!("{name} = [\"name\"] was expected: texts"))),
-    };
-    items.into_iter().map(word).collect()
 }
 
 #[cfg(test)]

@@ -100,8 +100,8 @@ fn variable(text: &str) -> Result<(String, OptionValue), String> {
 
 fn not_of(kind: &WorkloadKind, given: &Given) -> String {
     let name = kind.name;
-    let meant = meant_by(&given.name)
-        .and_then(|(keys, _)| keys.iter().find(|key| kind.options.iter().any(|one| one.name == **key)));
+    let is_known = |key: &str| kind.options.iter().any(|one| one.name == key) || options::names().any(|one| one == key);
+    let meant = meant_by(&given.name).and_then(|(keys, _)| keys.iter().find(|key| is_known(key)));
     let meant = meant.map_or(String::new(), |key| format!("; did you mean --{key}?"));
     format!("{}: {name} has no such option{meant}; `dbduel bench {name} --help` lists its own", given.typed)
 }
