@@ -1,6 +1,7 @@
 //! What a capture holds, beside its records: counted while it is made, and read back with it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::bytes::{Taking, put, put_signed, put_text};
 use crate::event::Event;
@@ -25,6 +26,8 @@ pub struct Contents {
     pub bad_entries: u64,
     pub is_coarse: bool,
     pub problems: Vec<String>,
+    /// Its statements have other values than those of the logs.
+    pub is_anonymised: bool,
 }
 
 impl Contents {
@@ -49,6 +52,20 @@ impl Contents {
         self.problems = summary.problem_lines();
     }
 
+    /// Leaves of the paths of logs their last names.
+    pub(crate) fn forget_folders(&mut self) {
+        for (_, path, _) in &mut self.logs {
+            let name =
+                Path::new(&*path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            for problem in &mut self.problems {
+                if let Some(rest) = problem.strip_prefix(&*path) {
+                    *problem = format!("{name}{rest}");
+                }
+            }
+            *path = name;
+        }
+    }
+
     pub(crate) fn written(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put(&mut out, self.logs.len() as u64);
@@ -70,6 +87,7 @@ impl Contents {
         }
         put(&mut out, self.problems.len() as u64);
         self.problems.iter().for_each(|line| put_text(&mut out, line.as_bytes()));
+        put(&mut out, u64::from(self.is_anonymised));
         out
     }
 
@@ -96,6 +114,8 @@ impl Contents {
             contents.skipped.insert(Skipped::of_number(taking.number()? as u8)?, taking.number()?);
         }
         contents.problems = (0..taking.number()?).map(|_| text(&mut taking)).collect::<Option<_>>()?;
+        // Captures of earlier versions end here.
+        contents.is_anonymised = taking.number().unwrap_or(0) != 0;
         Some(contents)
     }
 }

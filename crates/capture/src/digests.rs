@@ -84,6 +84,11 @@ impl Times {
         self.max_us = self.max_us.max(us);
     }
 
+    /// The upper end of each bucket, and how many times are in it.
+    pub fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.buckets.iter().map(|(bucket, count)| (top_of(*bucket), *count))
+    }
+
     /// The upper end of the bucket that holds the quantile; none without values.
     pub fn quantile_us(&self, quantile: f64) -> Option<u64> {
         let total: u64 = self.buckets.iter().map(|(_, count)| count).sum();

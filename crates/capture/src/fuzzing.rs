@@ -4,6 +4,7 @@ use crate::event::Found;
 use crate::format::{Format, Reading};
 use crate::normal::normalise;
 use crate::pg_stderr::Prefix;
+use crate::private::{Mask, literals};
 use crate::tokens::{Dialect, Tokens};
 
 /// One target of a format of logs, or of statements, with the pieces that its inputs are made of.
@@ -55,9 +56,11 @@ fn log(format: Format, bytes: &[u8]) {
     assert_eq!(whole, found(format, bytes, size), "in pieces of {size}");
 }
 
-/// Tokens lie in the text one behind the other, and a digest text is not much longer than its statement.
+/// Tokens lie in the text one behind the other, a digest text is not much longer than its statement, and other values in
+/// place of its own leave it as it is.
 fn statement(bytes: &[u8]) {
     let modes = [&b""[..], b"ANSI_QUOTES", b"NO_BACKSLASH_ESCAPES"];
+    let mask = Mask::of_key(b"fuzzing");
     for dialect in modes.map(Dialect::of_sql_mode).into_iter().chain([Dialect::Postgres]) {
         let mut end = 0;
         for token in Tokens::new(bytes, dialect) {
@@ -68,6 +71,17 @@ fn statement(bytes: &[u8]) {
         let lists = normalise(bytes, dialect, false, &mut digest);
         assert!(digest.len() <= bytes.len() * 4 + 32, "a digest text is longer than its statement allows");
         assert!(lists.length as usize <= bytes.len());
+        let mut masked = Vec::new();
+        literals::statement(bytes, dialect, &mask, &mut masked);
+        let mut digest_of_masked = Vec::new();
+        normalise(&masked, dialect, false, &mut digest_of_masked);
+        let texts = [&digest, &digest_of_masked].map(|text| String::from_utf8_lossy(text));
+        assert!(
+            lists.is_unfinished || texts[0] == texts[1],
+            "{texts:?}: {:?} {:?}",
+            String::from_utf8_lossy(bytes),
+            String::from_utf8_lossy(&masked)
+        );
     }
 }
 

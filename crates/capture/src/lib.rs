@@ -15,6 +15,7 @@ mod input;
 mod instance;
 mod kinds;
 mod making;
+mod modes;
 mod mysql_general;
 mod mysql_slow;
 mod normal;
@@ -22,6 +23,7 @@ mod pg_csv;
 mod pg_json;
 mod pg_message;
 mod pg_stderr;
+mod private;
 mod sessions;
 mod sort;
 mod times;
@@ -40,10 +42,13 @@ pub use making::{Making, capture};
 pub use normal::{Lists, normalise};
 pub use pg_message::{has_cut_value, parameters};
 pub use pg_stderr::Prefix;
+pub use private::{Mask, anonymise, statements_of_users};
 pub use times::{Moment, offset_secs, utc};
 pub use tokens::{Dialect, Kind, Token, Tokens};
 
 use std::path::PathBuf;
+
+use modes::Modes;
 
 /// What `dbduel digest` prints of.
 #[derive(Debug)]
@@ -56,10 +61,12 @@ pub struct Profile {
 /// Reads logs and counts their statements by digest.
 pub fn profile(paths: &[PathBuf], options: &Options) -> Result<Profile, Refused> {
     let mut digests = Digests::new(options.merge_numbered_names);
-    let dialects = Format::ALL.map(|format| options.reading.dialect(format));
+    let mut modes = Format::ALL.map(|format| Modes::new(options.reading.dialect(format)));
     let summary = read_logs(paths, options, &mut |event, format| {
+        let modes = &mut modes[format as usize];
+        modes.note(event.act, event.session, event.text);
         if event.act.is_statement() {
-            digests.add(event, dialects[format as usize]);
+            digests.add(event, modes.of_session(event.session));
         }
     })?;
     let mut digests = digests.into_rows();

@@ -12,10 +12,10 @@ use crate::format::Format;
 use crate::input::{Options, Refused, read_logs};
 use crate::instance::Instance;
 use crate::kinds::Skipped;
+use crate::modes::Modes;
 use crate::pg_message::has_cut_value;
 use crate::sessions::{Effect, Sessions, effect_of};
 use crate::sort::Sorter;
-use crate::tokens::Dialect;
 
 /// How a capture is made.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ pub fn capture(logs: &[PathBuf], out: &Path, making: &Making) -> Result<(u64, Co
 struct Maker {
     sorter: Sorter,
     digests: Digests,
-    dialects: [Dialect; 5],
+    modes: [Modes; 5],
     /// Of each digest.
     effects: Vec<Effect>,
     sessions: Sessions,
@@ -76,7 +76,7 @@ impl Maker {
         Maker {
             sorter: Sorter::new(&making.work, making.memory),
             digests: Digests::new(making.options.merge_numbered_names),
-            dialects: Format::ALL.map(|format| making.options.reading.dialect(format)),
+            modes: Format::ALL.map(|format| Modes::new(making.options.reading.dialect(format))),
             effects: Vec::new(),
             sessions: Sessions::default(),
             contents: Contents { first_us: i64::MAX, last_us: i64::MIN, ..Contents::default() },
@@ -86,6 +86,7 @@ impl Maker {
     }
 
     fn take(&mut self, event: &Event<'_>, format: Format) -> io::Result<()> {
+        self.modes[format as usize].note(event.act, event.session, event.text);
         if event.act == Act::Quit && !self.sessions.has(event.session) {
             return Ok(());
         }
@@ -117,7 +118,7 @@ impl Maker {
     }
 
     fn statement(&mut self, event: &Event<'_>, format: Format) -> io::Result<()> {
-        let dialect = self.dialects[format as usize];
+        let dialect = self.modes[format as usize].of_session(event.session);
         let digest = self.digests.add(event, dialect);
         let row = &self.digests.rows()[digest as usize];
         while self.effects.len() < self.digests.rows().len() {

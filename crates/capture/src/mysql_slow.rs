@@ -14,19 +14,16 @@
 //! A statement may hold lines that read like a header. So an entry ends only outside of quotes and before a whole
 //! header, a banner or the end of the file.
 
-use std::collections::HashMap;
-
 use memchr::{memchr, memchr_iter, memmem};
 
 use crate::event::{Act, Code, Event, Found, Problem, Reader, What, line_of, lines_in, read_entries};
+use crate::modes::Modes;
 use crate::times;
 use crate::tokens::{Dialect, Inside, Scan};
 
 pub struct SlowLog {
     line: u64,
-    dialect: Dialect,
-    /// Sessions whose `sql_mode` reads quotes in another way.
-    dialects: HashMap<u64, Dialect>,
+    modes: Modes,
     /// The database of the last `use` in the file.
     database: Vec<u8>,
     /// What is no entry is left out up to the next header.
@@ -70,7 +67,7 @@ enum End {
 
 impl SlowLog {
     pub fn new(dialect: Dialect) -> SlowLog {
-        SlowLog { line: 1, dialect, dialects: HashMap::new(), database: Vec::new(), is_skipping: false }
+        SlowLog { line: 1, modes: Modes::new(dialect), database: Vec::new(), is_skipping: false }
     }
 
     fn entry(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> Option<usize> {
@@ -125,7 +122,7 @@ impl SlowLog {
             }
         }
         self.database.clear();
-        self.dialects.clear();
+        self.modes.note(Act::Restart, 0, b"");
         sink(Found::Event(Event { act: Act::Restart, line: self.line, ..Event::default() }));
         Some(length.min(input.len()))
     }
@@ -138,7 +135,7 @@ impl SlowLog {
         is_last: bool,
         sink: &mut dyn FnMut(Found<'_>),
     ) -> Option<usize> {
-        let dialect = self.dialects.get(&header.session).copied().unwrap_or(self.dialect);
+        let dialect = self.modes.of_session(header.session);
         let rest = &input[length..];
         match end_of(rest, is_last, dialect, header.bytes_received) {
             End::NeedsMore => None,
@@ -159,13 +156,11 @@ impl SlowLog {
             self.database.clear();
             self.database.extend_from_slice(used);
         }
-        if sets_sql_mode(text) {
-            self.dialects.insert(header.session, Dialect::of_sql_mode(text));
-        }
         let duration_us = header.query_time_us.unwrap_or(0);
         let fine = header.start_us.or(header.time_us.map(|end_us| end_us - duration_us as i64));
         let start_us = fine.or(header.set_timestamp_us).unwrap_or(0);
         let act = act_of(text);
+        self.modes.note(act, header.session, text);
         let is_statement = act == Act::Statement;
         sink(Found::Event(Event {
             line: self.line,
@@ -210,12 +205,6 @@ fn act_of(text: &[u8]) -> Act {
 }
 
 const ADMINISTRATOR: &[u8] = b"# administrator command: ";
-
-/// `set … sql_mode …`, in any case.
-pub(crate) fn sets_sql_mode(text: &[u8]) -> bool {
-    let is_set = text.get(..4).is_some_and(|word| word.eq_ignore_ascii_case(b"set "));
-    is_set && text.windows(8).any(|word| word.eq_ignore_ascii_case(b"sql_mode"))
-}
 
 /// The lines up to the statement, and their length.
 fn read_header(input: &[u8], is_last: bool) -> Option<(Header<'_>, usize)> {

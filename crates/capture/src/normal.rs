@@ -2,7 +2,7 @@
 //!
 //! One pass over the tokens writes into a buffer that the caller keeps. Nothing else is allocated.
 
-use crate::tokens::{Dialect, Kind, Token, Tokens};
+use crate::tokens::{Dialect, Hint, Kind, Token, Tokens, blanks};
 
 /// What the digest text leaves out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -235,22 +235,34 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Literals inside of a hint are taken out too: an executable comment may hold a password.
+    /// Literals and comments inside of a hint are taken out too: a comment that runs may hold a password. Numbers of a hint
+    /// to the optimiser stay.
     fn hint(&mut self, text: &[u8]) {
         self.blank();
-        let mut at = 0;
-        while at < text.len() {
-            let quote = text[at];
-            if matches!(quote, b'\'' | b'"') {
-                let length = memchr::memchr(quote, &text[at + 1..]).map_or(text.len() - at, |length| length + 2);
-                self.out.push(b'?');
-                at += length;
-            } else {
-                self.out.push(quote);
-                at += 1;
+        let Hint { head, inner, runs } = Hint::of(text);
+        self.out.extend_from_slice(head);
+        let from = self.out.len();
+        let mut end = 0;
+        for token in Tokens::new(inner, self.dialect) {
+            self.gap(&inner[end..token.start]);
+            match token.kind {
+                Kind::Unfinished => {
+                    self.out.truncate(from);
+                    self.out.push(b'?');
+                }
+                Kind::String => self.out.push(b'?'),
+                Kind::Number if runs => self.out.push(b'?'),
+                _ => self.out.extend_from_slice(&inner[token.start..token.end]),
             }
+            end = token.end;
         }
+        self.gap(&inner[end..]);
+        self.out.extend_from_slice(b"*/");
         self.before = Before::Keyword;
+    }
+
+    fn gap(&mut self, gap: &[u8]) {
+        self.out.extend_from_slice(blanks(gap));
     }
 
     fn operator(&mut self, operator: &[u8]) {

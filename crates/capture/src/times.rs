@@ -3,7 +3,7 @@
 const DAY_SECS: i64 = 86_400;
 
 /// Days since 1970-01-01 of a date of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
     // Years begin in March, so that the leap day is the last one.
     let year = if month <= 2 { year - 1 } else { year };
     let (era, month) = (year.div_euclid(400), (month + 9) % 12);
@@ -11,17 +11,23 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
 }
 
-/// `2026-11-23 04:41:47.487186`, in UTC.
-pub fn utc(micros: i64) -> String {
-    let (secs, fraction) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
-    let (day, second) = (secs.div_euclid(DAY_SECS) + 719_468, secs.rem_euclid(DAY_SECS));
+/// Year, month and day of so many days since 1970-01-01.
+pub(crate) fn date_of(days: i64) -> (i64, i64, i64) {
+    let day = days + 719_468;
     let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
     let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
     let of_year = of_era - (365 * year + year / 4 - year / 100);
     // Years begin in March here too.
     let march = (5 * of_year + 2) / 153;
     let (date, month) = (of_year - (153 * march + 2) / 5 + 1, if march < 10 { march + 3 } else { march - 9 });
-    let year = year + era * 400 + i64::from(month <= 2);
+    (year + era * 400 + i64::from(month <= 2), month, date)
+}
+
+/// `2026-11-23 04:41:47.487186`, in UTC.
+pub fn utc(micros: i64) -> String {
+    let (secs, fraction) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
+    let (year, month, date) = date_of(secs.div_euclid(DAY_SECS));
+    let second = secs.rem_euclid(DAY_SECS);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     format!("{year:04}-{month:02}-{date:02} {hour:02}:{minute:02}:{second:02}.{fraction:06}")
 }

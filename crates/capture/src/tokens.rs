@@ -331,6 +331,30 @@ impl Iterator for Tokens<'_> {
     }
 }
 
+/// A comment that servers act on.
+pub(crate) struct Hint<'a> {
+    /// With the version behind `/*!`.
+    pub head: &'a [u8],
+    pub inner: &'a [u8],
+    /// It is a part of the statement, and no hint to the optimiser.
+    pub runs: bool,
+}
+
+impl Hint<'_> {
+    pub fn of(text: &[u8]) -> Hint<'_> {
+        let open = text.iter().position(|byte| matches!(byte, b'!' | b'+')).map_or(text.len(), |at| at + 1);
+        let runs = text[..open].ends_with(b"!");
+        let version = text[open..].iter().take(6).take_while(|byte| runs && byte.is_ascii_digit()).count();
+        let (head, inner) = text.split_at(open + version);
+        Hint { head, inner: inner.strip_suffix(b"*/").unwrap_or_default(), runs }
+    }
+}
+
+/// What is between two tokens: blanks as they are, and a blank in place of a comment.
+pub(crate) fn blanks(gap: &[u8]) -> &[u8] {
+    if gap.iter().all(|byte| *byte <= b' ') { gap } else { b" " }
+}
+
 /// Letters, digits, `_`, `$` and every byte that is not ASCII.
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80

@@ -191,6 +191,14 @@ fn the_end_of_summer_time_in_a_log_of_local_times_keeps_the_order() {
 }
 
 #[test]
+fn the_sql_mode_of_a_session_decides_what_its_values_are() {
+    let log = "2026-11-23T04:41:47.487135Z\t    9 Query\tSET sql_mode = 'NO_BACKSLASH_ESCAPES'\n\
+               2026-11-23T04:41:47.487235Z\t    9 Query\tselect 'a\\', 'sekret', '\\'\n";
+    let made = made(&[("general.log", log.as_bytes())], |_| {}).unwrap();
+    assert_eq!(Capture::open(&made.path).unwrap().digests[1].text, b"select ?, ?, ?");
+}
+
+#[test]
 fn a_log_that_begins_inside_of_a_transaction_has_its_statements_one_by_one() {
     let log = slow(7, 100, 10, "update t set a = 1") + &slow(7, 200, 10, "commit") + &slow(7, 300, 10, "begin");
     let made = made(&[("slow.log", log.as_bytes())], |_| {}).unwrap();

@@ -19,7 +19,7 @@ use clap::{ArgGroup, Args, CommandFactory, FromArgMatches, Parser, Subcommand, V
 use experiment::{Overrides, meant_by, preset_names, quantity};
 
 use logs::size;
-pub use logs::{CaptureArgs, DigestArgs};
+pub use logs::{CaptureArgs, DigestArgs, PrivacyArgs};
 pub use subject::{SubjectArgs, expect_two};
 pub use terminal::exit;
 

@@ -39,7 +39,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "data",
         TABLE,
-        "what the tables were when the log began: { dump = \"shop.sql.zst\" }, or { directory = \"/backup/prepared\" }, with recover = true where it was not shut down cleanly",
+        "what the tables were when the log began: { dump = \"shop.sql.zst\" }, or { directory = \"/backup/prepared\" }, with recover = true where it was not shut down cleanly; anonymized = true where they have the values of an anonymised capture",
     )
     .paths(&["dump", "directory", "mysql", "mariadb", "postgres"])
     .for_servers(),
@@ -105,6 +105,8 @@ pub struct Source {
     pub reading: Reading,
     pub partial_log: bool,
     pub filter: Filter,
+    /// The data have the values that an anonymised capture has.
+    pub are_data_anonymised: bool,
 }
 
 pub fn settings(options: &Options) -> Result<Settings, OptionError> {
@@ -185,10 +187,20 @@ pub fn source(options: &Options) -> Result<Source, OptionError> {
         },
         partial_log: options.flag("partial_log")?,
         filter: Filter::of(options, offset_secs)?,
+        are_data_anonymised: flag_of_data(options, "anonymized")?,
     })
 }
 
 const DATA_EXPECTED: &str = "data = { dump = \"shop.sql.zst\" }, or { directory = \"/backup/prepared\" }, was expected";
+
+fn flag_of_data(options: &Options, key: &str) -> Result<bool, OptionError> {
+    let OptionValue::Table(entries) = options.value("data") else { return Ok(false) };
+    match entries.get(key) {
+        None => Ok(false),
+        Some(OptionValue::Flag(is_set)) => Ok(*is_set),
+        Some(_) => Err(OptionError::new("data", format!("{key} = true or false was expected"))),
+    }
+}
 
 /// What fills the tables before each trial.
 pub fn own_data(options: &Options) -> Result<Option<OwnData>, OptionError> {
@@ -200,12 +212,8 @@ pub fn own_data(options: &Options) -> Result<Option<OwnData>, OptionError> {
     if entries.contains_key("position") {
         return wrong("`position` is not built yet: give logs that begin where the data were taken");
     }
-    let accept_unclean = match entries.get("recover") {
-        None => false,
-        Some(OptionValue::Flag(recover)) => *recover,
-        Some(_) => return wrong("recover = true or false was expected"),
-    };
-    if entries.keys().any(|key| !["dump", "directory", "recover"].contains(&key.as_str())) {
+    let accept_unclean = flag_of_data(options, "recover")?;
+    if entries.keys().any(|key| !["dump", "directory", "recover", "anonymized"].contains(&key.as_str())) {
         return wrong(DATA_EXPECTED);
     }
     let (form, value) = match (entries.get("dump"), entries.get("directory")) {

@@ -33,10 +33,27 @@ pub fn schedule(source: &Source) -> Result<Arc<Schedule>, OptionError> {
     Ok(schedule)
 }
 
+/// Statements with other values than the data have find nothing there.
+fn expect_same_values(is_anonymised: bool, are_data_anonymised: bool) -> Result<(), OptionError> {
+    match (is_anonymised, are_data_anonymised) {
+        (true, false) => Err(OptionError::new(
+            "log",
+            "the original capture was expected: this one is anonymised, and its values are not in the original data\n  \
+             next: replay the capture that it was made of; where the data have been mapped in the same way, \
+             set anonymized = true in data of [workload]",
+        )),
+        (false, true) => {
+            Err(OptionError::new("data", "anonymized = true was expected with an anonymised capture only"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn read(source: &Source) -> Result<Schedule, OptionError> {
     let paths: Vec<PathBuf> = source.logs.iter().map(|(path, _)| path.clone()).collect();
     let of_log = |why: String| OptionError::new("log", why);
     let make = |capture: &mut Capture| {
+        expect_same_values(capture.contents.is_anonymised, source.are_data_anonymised)?;
         making::schedule(capture, &source.filter, source.partial_log).map_err(|(key, why)| OptionError::new(key, why))
     };
     if let [path] = paths.as_slice()

@@ -75,13 +75,16 @@ pub struct DigestArgs {
 #[derive(Debug, Args)]
 #[command(group = clap::ArgGroup::new("what").required(true).args(["from", "target", "restore", "info"]))]
 pub struct CaptureArgs {
-    /// Make a capture of these logs of one server, as `dbduel digest` takes them
+    /// Make a capture of these logs of one server, as `dbduel digest` takes them; with --anonymize or --digest-only also of a
+    /// capture
     #[arg(long, value_name = "LOG", num_args = 1.., requires = "out")]
     pub from: Vec<PathBuf>,
     /// Write the capture to this new file, which only you can read: it holds what production's users sent. Statements that
     /// set passwords are left out
     #[arg(long, value_name = "FILE.dbcap", conflicts_with_all = ["info", "restore"])]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub privacy: PrivacyArgs,
     #[command(flatten)]
     pub live: LiveArgs,
     /// Print what this capture holds
@@ -95,6 +98,25 @@ pub struct CaptureArgs {
     pub parameter_max_length: Option<usize>,
     #[command(flatten)]
     pub reading: ReadingArgs,
+}
+
+/// What others may see of a capture.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("privacy").args(["anonymize", "digest_only"]).conflicts_with_all(["info", "restore", "keep_log"]))]
+pub struct PrivacyArgs {
+    /// Put other values in place of those of the statements: texts of the same length and kinds of characters, numbers with as
+    /// many digits, dates moved by some years; equal ones stay equal. Users get other names, hosts are left out. Such a
+    /// capture cannot be replayed on the original data
+    #[arg(long, value_name = "WHAT", value_parser = ["literals"])]
+    pub anonymize: Option<String>,
+    /// Write no statements but their digests, as JSON: calls, times, rows and errors of each, calls by user under another
+    /// name; no value, no host
+    #[arg(long)]
+    pub digest_only: bool,
+    /// Take the key of the other values and names from this file, so that those of several captures are the same [default: a
+    /// key that is not kept]
+    #[arg(long, value_name = "FILE", requires = "privacy")]
+    pub key: Option<PathBuf>,
 }
 
 /// A running server's log, switched on for some minutes.

@@ -10,7 +10,7 @@ use engine::Cache;
 use super::digest::refused;
 use super::{Failure, print};
 use crate::cli::{CaptureArgs, exit};
-use made::{info, make, making};
+use made::{Content, info, make, making};
 
 pub fn capture(args: &CaptureArgs) -> Result<u8, Failure> {
     if let Some(path) = &args.info {
@@ -25,9 +25,10 @@ pub fn capture(args: &CaptureArgs) -> Result<u8, Failure> {
     if let Some(target) = &args.live.target {
         return live::capture(target, out, args);
     }
+    let content = Content::of(&args.privacy)?;
     let options = args.reading.options().map_err(Failure::usage)?;
     let cache = Cache::open()?;
     let work = cache.work()?;
-    make(&args.from, out, &making(args, options, work.path()))?;
+    make(&args.from, out, &making(args, options, work.path()), &content)?;
     Ok(exit::DONE)
 }

@@ -156,7 +156,7 @@ fn as_json(profile: &Profile, top: usize) -> Value {
     })
 }
 
-fn digest_json(digest: &Digest) -> Value {
+pub fn digest_json(digest: &Digest) -> Value {
     json!({
         "id": format!("{:016x}", digest.id),
         "database": String::from_utf8_lossy(&digest.database),

@@ -14,7 +14,7 @@ use record::quantity::{bytes_text, duration_text};
 use tap::guard::Guard;
 use tap::{Ended, Fetched, Limits, Plan, Seen, Source, State, Tapped};
 
-use super::made::{make, making};
+use super::made::{Content, make, making};
 use crate::cli::{CaptureArgs, exit};
 use crate::commands::{Failure, note, print};
 
@@ -27,6 +27,7 @@ const COST: &str = "Logging costs: where the server is at its limit, MariaDB 10.
 
 pub fn capture(target: &str, out: &Path, args: &CaptureArgs) -> Result<u8, Failure> {
     let (server, source) = server(target, args)?;
+    let content = Content::of(&args.privacy)?;
     let state_file = State::file_of(out);
     for file in [out.to_owned(), tap::beside(out, LOG_ENDING)] {
         let is_there = || anyhow!("{} is there already\n  next: name another --out, or remove it", file.display());
@@ -73,7 +74,7 @@ pub fn capture(target: &str, out: &Path, args: &CaptureArgs) -> Result<u8, Failu
     })?;
     put_back?;
     print(&ending(ended, &seen, &plan, before))?;
-    finish(&server, &plan, out, args, work.path())
+    finish(&server, &plan, out, args, work.path(), &content)
 }
 
 /// The server, and the log that is asked of it.
@@ -182,7 +183,14 @@ fn say_put_back(put_back: &Result<Vec<String>>, plan: &Plan, state_file: &Path) 
 }
 
 /// Brings the log here and makes the capture of it.
-fn finish(server: &Tapped, plan: &Plan, out: &Path, args: &CaptureArgs, work: &Path) -> Result<u8, Failure> {
+fn finish(
+    server: &Tapped,
+    plan: &Plan,
+    out: &Path,
+    args: &CaptureArgs,
+    work: &Path,
+    content: &Content,
+) -> Result<u8, Failure> {
     let mut options = args.reading.options().map_err(Failure::usage)?;
     if args.reading.log_timezone.is_none() {
         options.reading.offset_secs = plan.offset_secs;
@@ -208,7 +216,7 @@ fn finish(server: &Tapped, plan: &Plan, out: &Path, args: &CaptureArgs, work: &P
     if logs.is_empty() {
         Err(anyhow!("nothing was logged\n  next: look whether statements reach this server, and log for longer"))?;
     }
-    let made = make(&logs, out, &making(args, options, work));
+    let made = make(&logs, out, &making(args, options, work), content);
     if args.live.keep_log || made.is_err() {
         let kept = tap::beside(out, LOG_ENDING);
         keep(&logs, &kept).with_context(|| format!("cannot write {}", kept.display()))?;
