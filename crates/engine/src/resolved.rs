@@ -11,8 +11,9 @@ use crate::cache::{Cache, remove_tree};
 use crate::engine::{Engine, Found, Installation, connections_for};
 use crate::image;
 use crate::inside::Surroundings;
+use crate::package::{Client, Package};
 use crate::programs::sha256_of;
-use crate::provision::{self, Client, Knowledge, Package, Release};
+use crate::provision::{self, Knowledge, Release};
 use crate::request::{Archive, ImageSource, Origin, VersionRequest};
 use crate::version::{by_version, in_series, may_roll_to, rolls, version_numbers};
 

