@@ -4,8 +4,10 @@
 //! or take real servers are in the package `conformance`, which is built when one of them is called.
 
 mod circles;
+mod files;
 mod programs;
 mod release;
+mod site;
 mod test_runs;
 mod tidy;
 
@@ -39,8 +41,14 @@ enum Task {
     Bless,
     /// Write docs/reference from the program's own lists
     Reference,
-    /// Package every crate, and build dbduel from the packages alone
+    /// Make what is handed out, build it again to compare, or try it; or package every crate
     Release(release::Release),
+    /// Build the documentation as pages in target/book, and follow every link
+    Site {
+        /// Show this HTML report as the example, and not that of a run made for it
+        #[arg(long, value_name = "FILE")]
+        report: Option<PathBuf>,
+    },
     /// Run one fuzz target, for a minute or for a number of inputs
     Fuzz {
         /// The target: a file under fuzz/fuzz_targets, without its ending
@@ -75,6 +83,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Bless => bless(root),
         Task::Reference => reference(root),
         Task::Release(options) => release::release(&options, root),
+        Task::Site { report } => site::site(root, report.as_deref()),
         Task::Fuzz { name, runs: Some(runs), seed: Some(seed) } => {
             conformance(root, &["fuzz-inputs", &name, &runs.to_string(), &seed.to_string()].map(OsString::from))
         }

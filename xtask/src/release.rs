@@ -1,73 +1,137 @@
-//! `cargo xtask release --dry-run`: every crate as it would be published, and dbduel installed from these packages
-//! alone into an empty prefix, where its first command must work.
+//! `cargo xtask release`: what is handed out, each from the same commit to the same bytes.
 //!
-//! `--archive` makes what is handed out: one program without a shared library, its completions, manual pages and schema.
-//!
-//! A crate that includes a file from outside of its folder builds in the workspace and not from its package. Publishing
-//! itself is done by hand.
+//! `--archive` builds one program without a shared library, and every package around it. `--verify` builds it all a second
+//! time elsewhere and compares; `--try` installs each package, measures with it and removes it.
+//! `--dry-run`: every crate as it would be published, and dbduel installed from these packages alone into an empty prefix,
+//! where its first command must work. A crate that includes a file from outside of its folder builds in the workspace and
+//! not from its package. Publishing itself is done by hand.
+
+mod bill;
+mod made;
+mod pack;
+mod program;
+mod tree;
+mod trials;
+
+/// One kind of package in each: makes it from the tree.
+mod archive;
+mod deb;
+mod npm;
+mod oci;
+mod recipes;
+mod rpm;
+mod wheel;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use clap::Args;
+use anyhow::{Context, Result, ensure};
+use clap::{ArgGroup, Args};
 
+use crate::files::{as_text, names};
 use crate::programs::{printed, run};
+use made::Made;
+use pack::sha256;
+use program::Platform;
 
 #[derive(Args)]
+#[command(group(ArgGroup::new("what").required(true)))]
 pub struct Release {
     /// Package all crates and install dbduel from them into an empty prefix; publish nothing
-    #[arg(long, required_unless_present = "archive")]
+    #[arg(long, group = "what")]
     dry_run: bool,
-    /// Build a static program and pack it into this folder, with its checksum
-    #[arg(long, value_name = "FOLDER", conflicts_with = "dry_run")]
+    /// Build a static program and all packages of it into this folder, with their checksums
+    #[arg(long, value_name = "FOLDER", group = "what")]
     archive: Option<PathBuf>,
+    /// Build the packages of this folder again, from a clone of this commit in another place, and compare
+    #[arg(long, value_name = "FOLDER", group = "what")]
+    verify: Option<PathBuf>,
+    /// Install each package of this folder, measure with it, and remove it
+    #[arg(long = "try", value_name = "FOLDER", group = "what")]
+    try_out: Option<PathBuf>,
+    /// Build for this processor: x86_64 or aarch64
+    #[arg(long, default_value = "x86_64", value_parser = Platform::named)]
+    processor: &'static Platform,
+    /// Files will be found below this address: makes the recipes for Homebrew and Nix, too
+    #[arg(long, requires = "archive")]
+    url: Option<String>,
+    /// Try packages in this root folder of a distribution; may be given several times
+    #[arg(long, value_name = "FOLDER", requires = "try_out")]
+    root: Vec<PathBuf>,
 }
-
-/// Its C library is the one of a build from source, inside of the program. That of musl cost SQLite a fifth more CPU in
-/// range selects, and its functions are not LuaJIT's to call.
-const TARGET: &str = "x86_64-unknown-linux-gnu";
-const STATIC: [(&str, &str); 1] = [("RUSTFLAGS", "-C target-feature=+crt-static")];
-const COMPLETIONS: [(&str, &str); 3] = [("bash", "dbduel.bash"), ("zsh", "_dbduel"), ("fish", "dbduel.fish")];
 
 /// Members of the workspace that are no part of a release.
 const OWN_USE: [&str; 6] = ["xtask", "conformance", "pages", "house-tests", "toy-engine", "toy-workload"];
 
+type Make = fn(&Made) -> Result<()>;
+/// The recipes name the archive's checksum and come after it.
+const KINDS: [(&str, Make); 7] = [
+    ("archive", archive::make),
+    ("deb", deb::make),
+    ("rpm", rpm::make),
+    ("wheel", wheel::make),
+    ("npm", npm::make),
+    ("oci", oci::make),
+    ("recipes", recipes::make),
+];
+
 pub fn release(options: &Release, root: &Path) -> Result<()> {
-    match &options.archive {
-        Some(folder) => archive(root, folder),
-        None => dry_run(root),
+    match options {
+        Release { archive: Some(folder), .. } => hand_out(root, folder, options),
+        Release { verify: Some(folder), .. } => verify(root, folder, options.processor),
+        Release { try_out: Some(folder), root: roots, .. } => trials::try_all(root, folder, roots),
+        _ => dry_run(root),
     }
 }
 
-fn archive(root: &Path, folder: &Path) -> Result<()> {
-    // With a target, since what runs during the build cannot be static.
-    run(root, "cargo", &["build", "--release", "--package", "dbduel", "--target", TARGET], &STATIC)?;
-    let name = format!("dbduel-{}-x86_64-linux", env!("CARGO_PKG_VERSION"));
-    let stage = tempfile::tempdir()?;
-    let at = stage.path().join(&name);
-    fs::create_dir_all(at.join("completions"))?;
-    let program = at.join("dbduel").display().to_string();
-    let built = root.join("target").join(TARGET).join("release/dbduel").display().to_string();
-    // Names of functions stay, for profiles.
-    run(root, "strip", &["--strip-debug", "-o", &program, &built], &[])?;
-    for licence in ["LICENSE-APACHE", "LICENSE-MIT", "README.md"] {
-        fs::copy(root.join(licence), at.join(licence))?;
+fn hand_out(root: &Path, folder: &Path, options: &Release) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let (out, stage, platform) = (folder.canonicalize()?, tempfile::tempdir()?, options.processor);
+    let (commit, epoch) = program::commit(root)?;
+    let built = program::build(root, platform, &commit)?;
+    let mut made = Made {
+        root,
+        platform,
+        epoch,
+        tree: stage.path().join("tree"),
+        scratch: stage.path().into(),
+        out,
+        url: options.url.as_deref(),
+    };
+    tree::lay(&made, &built)?;
+    bill::make(&made)?;
+    for (kind, make) in KINDS {
+        made.scratch = stage.path().join(kind);
+        fs::create_dir(&made.scratch)?;
+        make(&made).with_context(|| format!("cannot make the package `{kind}`"))?;
     }
-    // By the program that is packed: that it runs is shown at the same time.
-    for (shell, file) in COMPLETIONS {
-        fs::write(at.join("completions").join(file), printed(root, &program, &["completions", shell])?)?;
-    }
-    fs::write(at.join("experiment.schema.json"), printed(root, &program, &["schema"])?)?;
-    printed(root, &program, &["man", "--out", &at.join("man").display().to_string()])?;
-    fs::create_dir_all(folder)?;
-    let folder = folder.canonicalize()?;
-    let file = format!("{name}.tar.gz");
-    let packed = folder.join(&file).display().to_string();
-    run(stage.path(), "tar", &["--owner=0", "--group=0", "-czf", &packed, &name], &[])?;
-    let sums = printed(root, "sha256sum", &[&packed])?.replace(&packed, &file);
-    fs::write(folder.join("SHA256SUMS"), &sums)?;
+    let sums = checksums(&made.out)?;
+    fs::write(made.out.join("SHA256SUMS"), &sums)?;
     print!("{sums}");
+    Ok(())
+}
+
+/// In the form of `sha256sum`, for every file of a folder but the sums themselves.
+fn checksums(folder: &Path) -> Result<String> {
+    let names = names(folder)?.into_iter().filter(|name| name != "SHA256SUMS");
+    names.map(|name| Ok(format!("{}  {name}\n", sha256(&fs::read(folder.join(&name))?)))).collect()
+}
+
+fn verify(root: &Path, folder: &Path, platform: &Platform) -> Result<()> {
+    let sums = fs::read_to_string(folder.join("SHA256SUMS")).with_context(|| format!("{}", folder.display()))?;
+    let changed = printed(root, "git", &["status", "--porcelain", "--untracked-files=no"])?;
+    ensure!(changed.is_empty(), "what is not committed is in no clone; commit first:\n{changed}");
+    let elsewhere = tempfile::tempdir()?;
+    let (clone, again) = (elsewhere.path().join("another/place"), elsewhere.path().join("packages"));
+    run(root, "git", &["clone", "--quiet", "--shared", &as_text(root)?, &as_text(&clone)?], &[])?;
+    let xtask = ["run", "--quiet", "--package", "xtask", "--", "release"];
+    let words = ["--processor", platform.name, "--archive", &as_text(&again)?].map(str::to_owned);
+    let words: Vec<&str> = xtask.into_iter().chain(words.iter().map(String::as_str)).collect();
+    run(&clone, "cargo", &words, &[])?;
+    let found = fs::read_to_string(again.join("SHA256SUMS"))?;
+    let missing: Vec<&str> = found.lines().filter(|line| !sums.lines().any(|of| of == *line)).collect();
+    ensure!(missing.is_empty(), "another build has other bytes:\n  {}", missing.join("\n  "));
+    println!("{} files have the same bytes from a second build in another folder", found.lines().count());
     Ok(())
 }
 

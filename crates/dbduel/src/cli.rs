@@ -45,9 +45,21 @@ pub const FIRST_LINES: [&str; 6] = [
     "Guide: docs/guide/first-duel.md in the source; man pages: dbduel man --out DIR",
 ];
 
+/// What `--version` prints behind the name: version, commit and target. The commit comes from whoever builds a release,
+/// so that a build from source is not made again with each one.
+fn build() -> String {
+    let commit =
+        option_env!("DBDUEL_COMMIT").map_or("built from source".to_owned(), |commit| format!("commit {commit}"));
+    let library = if cfg!(target_env = "musl") { "musl" } else { "gnu" };
+    let linked = if cfg!(target_feature = "crt-static") { "static" } else { "dynamic" };
+    let checks = if cfg!(debug_assertions) { ", with debug assertions" } else { "" };
+    let (processor, system) = (std::env::consts::ARCH, std::env::consts::OS);
+    format!("{}\n{commit}, {processor}-{system}-{library}, {linked}{checks}", env!("CARGO_PKG_VERSION"))
+}
+
 /// Which of these database servers is faster for this work, by how much, and how sure are we?
 #[derive(Debug, Parser)]
-#[command(name = "dbduel", version, max_term_width = 100, after_help = EXIT_HELP)]
+#[command(name = "dbduel", version, long_version = build(), max_term_width = 100, after_help = EXIT_HELP)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
