@@ -489,8 +489,9 @@ impl Transport {
         let is_file = matches!(self.endpoint, Endpoint::Unix(_)) && self.descriptor != NO_SOCKET;
         if is_file && !self.unpacks() {
             let mut wanted = libc::pollfd { fd: self.descriptor, events: libc::POLLIN, revents: 0 };
-            // SAFETY: the pointer is to one live pollfd. What it found, the read below finds as well.
-            unsafe { libc::syscall(libc::SYS_poll, &raw mut wanted, 1, -1) };
+            let (no_limit, same_mask) = (std::ptr::null::<libc::timespec>(), std::ptr::null::<libc::sigset_t>());
+            // SAFETY: the pointer is to one live pollfd. What it found, the read below finds as well. ARM has no older call.
+            unsafe { libc::syscall(libc::SYS_ppoll, &raw mut wanted, 1, no_limit, same_mask, 0usize) };
         }
         self.receive(0).map(|_| ())
     }
