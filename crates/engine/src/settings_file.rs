@@ -100,12 +100,12 @@ impl Sorted {
         };
         let gone = Departed::find(engine.departures(), &name)
             .filter(|gone| version.is_some_and(|version| gone.is_gone_from(version)));
-        let name = match gone {
-            Some(gone) if let Instead::Renamed(now) = gone.instead => {
-                self.changed.push(format!("{name} is {now} ({})", gone.text(engine.title())));
+        let name = match gone.map(|gone| (gone.text(engine.title()), gone.instead)) {
+            Some((why, Instead::Renamed(now))) => {
+                self.changed.push(format!("{name} is {now} ({why})"));
                 now.to_owned()
             }
-            Some(gone) => return self.leave_out(&gone.text(engine.title()), name),
+            Some((why, _)) => return self.leave_out(&why, name),
             None => name,
         };
         if is_shortened {

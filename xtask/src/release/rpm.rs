@@ -25,8 +25,7 @@ pub fn make(made: &Made) -> Result<()> {
     let names = below(&made.tree)?;
     // Folders that no other package needs to have go with it.
     let folders: BTreeSet<&Path> = names.iter().flat_map(|name| Path::new(name).ancestors().skip(1)).collect();
-    let shared =
-        ["", "bin", "lib", "lib/systemd", "lib/systemd/user", "share", "share/doc", "share/man", "share/man/man1"];
+    let shared = ["", "bin", "lib", "share", "share/doc", "share/man", "share/man/man1"];
     let own = folders.into_iter().filter(|folder| !shared.iter().any(|name| Path::new(name) == *folder));
     let own = own.map(|folder| format!("%dir /usr/{}\n", folder.display()));
     let files: String = own.chain(names.iter().map(|name| format!("/usr/{name}\n"))).collect();
