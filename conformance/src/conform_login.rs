@@ -5,7 +5,6 @@
 //! command when it is let in. Then dbduel's own commands log in, and the guide's first sessions are typed.
 
 mod commands;
-mod forwarder;
 mod home;
 mod mariadb;
 mod mysql;

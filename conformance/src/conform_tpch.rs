@@ -27,6 +27,7 @@ use workloads::tpch::by_hand::{ValidationQuery, validation_queries};
 
 use crate::held::dbduel;
 use crate::place::Place;
+use crate::planted_operations::Runs;
 use crate::programs::run as run_program;
 
 /// The last releases of it with the extension in the wheel.
@@ -87,7 +88,7 @@ pub struct ConformTpch {
 pub fn run(options: &ConformTpch, root: &Path) -> Result<()> {
     let dbduel = dbduel(root)?;
     if options.planted {
-        return judge(&planted::PLANTED.run(&dbduel)?);
+        return judge(&planted::PLANTED.settings(&planted::PLANTS, &Runs { dbduel: &dbduel, of_each: 1, only: None })?);
     }
     let python = match &options.python {
         Some(python) => python.clone(),

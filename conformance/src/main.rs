@@ -35,6 +35,7 @@ mod core_counters;
 mod engines;
 mod findings;
 mod floor;
+mod forwarder;
 mod held;
 mod hostile;
 mod image_files;

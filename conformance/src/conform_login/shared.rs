@@ -9,10 +9,10 @@ use engine::PasswordSource;
 use engine::target_url::{Around, ThisHost};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::forwarder;
 use super::home::Home;
 use super::row::{DATABASE_URL, ODD_PASSWORD, PASSWORD, Row, WRONG_PASSWORD};
 use crate::certificates::Certificates;
+use crate::forwarder;
 use crate::held::Held;
 
 /// No server listens there.

@@ -32,7 +32,7 @@ pub fn sentences(evidence: &Evidence, workload: &WorkloadConclusions, duel: &Hea
     let first = latency.unwrap_or_else(|| throughput(plan, workload, duel));
     let cost = workload.decided_by_cost(duel).filter(|_| !is_led);
     let parts = kinds(plan, duel).or_else(|| operations(duel));
-    let rest = [parts, deferring(duel), cost.map(|cost| cost_of(plan, cost))];
+    let rest = [parts, at_the_limit(duel), deferring(duel), cost.map(|cost| cost_of(plan, cost))];
     let several = evidence.conclusions.workloads.len() > 1;
     let first = if several { format!("{}: {first}", workload.workload) } else { first };
     std::iter::once(first).chain(rest.into_iter().flatten()).chain(durability(evidence, [duel])).collect()
@@ -111,8 +111,35 @@ fn operations(duel: &HeadToHead) -> Option<String> {
     });
     let few = parts.operations.iter().filter(|part| part.has_few_calls()).count();
     let few = (few > 0).then(|| format!("{few} {} too few calls", if few == 1 { "has" } else { "have" }));
-    let counted = counted.chain(few).collect();
-    Some(format!("Of {} {}.", wording::count(parts.operations.len(), noun), joined(counted)))
+    let all = wording::count(parts.operations.len(), noun);
+    let is_open = |part: &Part| !part.has_few_calls() && part.comparison.verdict == Verdict::Inconclusive;
+    if parts.operations.len() > 1 && parts.operations.iter().all(is_open) {
+        return Some(format!("None of {all} is decided."));
+    }
+    Some(format!("Of {all} {}.", joined(counted.chain(few).collect())))
+}
+
+/// Of operations in one sentence.
+const NAMES_MAX: usize = 6;
+
+/// What a contender did not answer in time: its time is the limit there, in the total too.
+fn at_the_limit(duel: &HeadToHead) -> Option<String> {
+    let parts = duel.parts.as_ref()?;
+    let of_side = |(contender, side): (&String, usize)| {
+        let late = parts.operations.iter().filter(|part| part.limited[side] > 0);
+        let mut names: Vec<String> = late.map(|part| part.name.clone()).collect();
+        let left = names.len().saturating_sub(NAMES_MAX);
+        names.truncate(NAMES_MAX);
+        names.extend((left > 0).then(|| format!("{left} more")));
+        (!names.is_empty()).then(|| format!("`{contender}` did not answer {}", joined(names)))
+    };
+    let sides: Vec<String> = [(&duel.baseline, 0), (&duel.candidate, 1)].into_iter().filter_map(of_side).collect();
+    (!sides.is_empty()).then(|| {
+        format!(
+            "Within the statement limit {}: their times are longer than the limit that they count with.",
+            joined(sides)
+        )
+    })
 }
 
 /// Of the metric that verdicts come from.

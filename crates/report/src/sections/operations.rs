@@ -369,11 +369,35 @@ mod tests {
             trial.flags.push(record::format::operations::flag("limited", "connect_02"));
         }
         let text = crate::find("text").unwrap();
-        let text = text.write(&evidence_of(stored), &crate::Options::default()).unwrap();
+        let evidence = evidence_of(stored);
+        let text = text.write(&evidence, &crate::Options::default()).unwrap();
         let row = text.lines().find(|line| line.trim_start().starts_with("connect_02")).unwrap();
         assert!(row.contains("> 600") && row.contains("slower"), "{row}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains("did not answer connect_02 within the statement limit in"), "{words}");
+        // Before anything else is read.
+        let workload = &evidence.conclusions.workloads[0];
+        let first = crate::verdict::sentences(&evidence, workload, &workload.duels[0]);
+        let expected = format!(
+            "Within the statement limit `{}` did not answer connect_02: their times are longer than the limit that they count with.",
+            fixtures::CANDIDATE
+        );
+        assert!(first.contains(&expected), "{first:?}");
+    }
+
+    #[test]
+    fn where_nothing_is_decided_one_word_says_so() {
+        let mut evidence = evidence_of(passes_run(&Story::default()));
+        let duel = &mut evidence.conclusions.workloads[0].duels[0];
+        duel.parts.iter_mut().flat_map(|parts| &mut parts.operations).for_each(|part| {
+            part.comparison.verdict = Verdict::Inconclusive;
+        });
+        let workload = &evidence.conclusions.workloads[0];
+        let sentences = crate::verdict::sentences(&evidence, workload, &workload.duels[0]);
+        assert!(
+            sentences.iter().any(|one| one.starts_with("None of ") && one.ends_with(" is decided.")),
+            "{sentences:?}"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
@@ -19,6 +20,18 @@ pub fn from_other_host(port: u16) -> io::Result<u16> {
         place(&server, libc::bind, OTHER_HOST, 0)?;
         place(&server, libc::connect, Ipv4Addr::LOCALHOST, port)?;
         Ok(server.into())
+    })
+}
+
+/// The port at `127.0.0.1` where each connection comes about so much later.
+pub fn slow_to_connect(port: u16, delay: Duration) -> io::Result<u16> {
+    forward((Ipv4Addr::LOCALHOST, 0).into(), move || {
+        let began = Instant::now();
+        // A sleep of microseconds ends when the kernel likes.
+        while began.elapsed() < delay {
+            std::hint::spin_loop();
+        }
+        TcpStream::connect((Ipv4Addr::LOCALHOST, port))
     })
 }
 
@@ -54,6 +67,8 @@ fn forward(at: SocketAddr, server: impl Fn() -> io::Result<TcpStream> + Send + '
 }
 
 fn both_ways(client: TcpStream, server: TcpStream) {
+    // A proxy that waits for more to send would be what is measured.
+    let _ = client.set_nodelay(true).and_then(|()| server.set_nodelay(true));
     let (Ok(client_again), Ok(server_again)) = (client.try_clone(), server.try_clone()) else { return };
     thread::spawn(move || carry(client, server));
     thread::spawn(move || carry(server_again, client_again));
