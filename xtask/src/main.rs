@@ -5,6 +5,7 @@
 
 mod circles;
 mod files;
+mod fuzz;
 mod programs;
 mod release;
 mod site;
@@ -16,7 +17,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use programs::run;
 
@@ -49,17 +50,8 @@ enum Task {
         #[arg(long, value_name = "FILE")]
         report: Option<PathBuf>,
     },
-    /// Run one fuzz target, for a minute or for a number of inputs
-    Fuzz {
-        /// The target: a file under fuzz/fuzz_targets, without its ending
-        name: String,
-        /// End after so many inputs and not after a minute
-        #[arg(long)]
-        runs: Option<u64>,
-        /// Make the inputs from this seed and the pieces of the language, without a fuzzer; for targets of scripts and logs
-        #[arg(long, requires = "runs")]
-        seed: Option<u64>,
-    },
+    /// Run one fuzz target, or all of them, for a time or for a number of inputs
+    Fuzz(fuzz::Fuzz),
     /// List the commands that measure or take real servers
     Conformance,
     #[command(external_subcommand)]
@@ -84,10 +76,10 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Reference => reference(root),
         Task::Release(options) => release::release(&options, root),
         Task::Site { report } => site::site(root, report.as_deref()),
-        Task::Fuzz { name, runs: Some(runs), seed: Some(seed) } => {
-            conformance(root, &["fuzz-inputs", &name, &runs.to_string(), &seed.to_string()].map(OsString::from))
-        }
-        Task::Fuzz { name, runs, .. } => fuzz(root, &name, runs),
+        Task::Fuzz(options) => match options.seeded() {
+            Some(words) => conformance(root, &words.map(OsString::from)),
+            None => fuzz::fuzz(&options, root),
+        },
         Task::Conformance => conformance(root, &["--help".into()]),
         Task::OfConformance(arguments) => conformance(root, &arguments),
     }
@@ -127,38 +119,4 @@ fn reference(root: &Path) -> Result<()> {
     let test = ["test", "--quiet", "-p", "dbduel", "--bin", "dbduel", "reference"];
     run(root, "cargo", &test, &[("DBDUEL_BLESS", "1")])?;
     run(root, "git", &["status", "--short", "docs/reference"], &[])
-}
-
-fn fuzz(root: &Path, name: &str, runs: Option<u64>) -> Result<()> {
-    let targets = fuzz_targets(&root.join("fuzz/fuzz_targets"))?;
-    if !targets.iter().any(|target| target == name) {
-        let known = if targets.is_empty() { "none yet".to_owned() } else { targets.join(", ") };
-        bail!("no fuzz target `{name}`; there are: {known}");
-    }
-    let present = Command::new("cargo").args(["+nightly", "fuzz", "--version"]).output();
-    if !present.is_ok_and(|output| output.status.success()) {
-        bail!(
-            "fuzzing needs a nightly toolchain and cargo-fuzz\n  \
-             next: rustup toolchain install nightly && cargo install cargo-fuzz"
-        );
-    }
-    let end = runs.map_or("-max_total_time=60".to_owned(), |runs| format!("-runs={runs}"));
-    run(root, "cargo", &["+nightly", "fuzz", "run", name, "--", &end], &[])
-}
-
-/// Names of the fuzz targets, sorted; none where the folder is missing.
-fn fuzz_targets(folder: &Path) -> Result<Vec<String>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if let (Some("rs"), Some(stem)) = (path.extension().and_then(|e| e.to_str()), path.file_stem()) {
-            names.push(stem.to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
 }

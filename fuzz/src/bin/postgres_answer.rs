@@ -1,6 +1,6 @@
 #![no_main]
 
-#[path = "../../crates/driver/tests/parsers/properties.rs"]
+#[path = "../../../crates/driver/tests/parsers/properties.rs"]
 #[allow(dead_code, reason = "each target feeds one of the properties")]
 mod properties;
 
