@@ -9,14 +9,17 @@
 mod answers;
 mod mariadb;
 mod postgres;
+mod privacy;
 mod series;
+mod walk;
 
 use std::path::Path;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::held::dbduel;
 use series::{Extent, heading};
+use walk::Walk;
 
 #[derive(clap::Args)]
 pub struct ConformReplay {
@@ -29,6 +32,15 @@ pub struct ConformReplay {
     /// Two turns over loads of three seconds
     #[arg(long)]
     short: bool,
+    /// The walk of docs/guide/replay.md instead: from a busy shop to a verdict between two servers
+    #[arg(long)]
+    walk: bool,
+    /// With --walk: from this server to that one [default: mariadb@system twice]
+    #[arg(long, value_name = "ENGINE@VERSION", num_args = 2, requires = "walk")]
+    between: Vec<String>,
+    /// The search for production's values in runs and reports instead
+    #[arg(long, conflicts_with = "walk")]
+    privacy: bool,
 }
 
 pub fn run(options: &ConformReplay, root: &Path) -> Result<()> {
@@ -37,8 +49,30 @@ pub fn run(options: &ConformReplay, root: &Path) -> Result<()> {
         true => Extent { turns: 2, seconds: 3 },
         false => Extent { turns: options.turns, seconds: 12 },
     };
-    println!("{}", heading());
     let is_asked = |engine: &str| options.engines.is_empty() || options.engines.iter().any(|asked| asked == engine);
+    if options.walk {
+        let [old, new] = match options.between.as_slice() {
+            [old, new] => [old, new].map(String::as_str),
+            _ => ["mariadb@system"; 2],
+        };
+        let (seconds, blocks) = if options.short { (3, 10) } else { (10, 12) };
+        let wrong = walk::run(&Walk { old, new, seconds, blocks }, &dbduel)?.unwrap_or(0);
+        ensure!(wrong == 0, "the walk did not find what was planted");
+        return Ok(());
+    }
+    if options.privacy {
+        let mut wrong = 0;
+        for (engine, differing) in
+            [("mariadb", "sql_mode = \"PIPES_AS_CONCAT\""), ("postgres", "bytea_output = \"escape\"")]
+        {
+            if is_asked(engine) {
+                wrong += privacy::run(&dbduel, &format!("{engine}@system"), differing).context(engine)?;
+            }
+        }
+        ensure!(wrong == 0, "values of production were found where none may be");
+        return Ok(());
+    }
+    println!("{}", heading());
     let mut wrong = if is_asked("postgres") { postgres::run(extent, &dbduel)? } else { 0 };
     if is_asked("mariadb") {
         wrong += mariadb::run(extent, &dbduel)?;

@@ -37,6 +37,11 @@ impl Pgbench {
         })
     }
 
+    /// The same in another database.
+    pub fn of_database(self, database: &str) -> Pgbench {
+        Pgbench { database: database.to_owned(), ..self }
+    }
+
     /// The same server as a URL.
     pub fn target(&self) -> String {
         self.target_of(&self.database)

@@ -42,7 +42,7 @@ pub use making::{Making, capture};
 pub use normal::{Lists, normalise};
 pub use pg_message::{has_cut_value, parameters};
 pub use pg_stderr::Prefix;
-pub use private::{Mask, anonymise, statements_of_users};
+pub use private::{Mask, anonymise, statements_of_users, with_lengths};
 pub use times::{Moment, offset_secs, utc};
 pub use tokens::{Dialect, Kind, Token, Tokens};
 

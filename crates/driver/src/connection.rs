@@ -45,6 +45,9 @@ pub struct Answer {
     pub unchanged: u64,
     /// The statement returned columns, even if no row.
     pub returns_rows: bool,
+    /// Warnings, and the number that the server gave to the first new row; only MySQL tells them.
+    pub warnings: u16,
+    pub new_key: u64,
 }
 
 impl Answer {

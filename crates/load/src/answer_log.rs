@@ -1,5 +1,6 @@
 //! Answers to the statements of a log, one by one, in as few bytes as two servers' answers can be compared by.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a statement came out.
@@ -24,6 +25,28 @@ pub struct OneAnswer {
     pub in_order: u64,
     /// The same whatever their order; rows that come twice count twice.
     pub any_order: u64,
+    /// Hash of the names of all columns, whatever their case.
+    pub names: u64,
+    /// The number that the server gave to the first new row.
+    pub new_key: u64,
+    pub warnings: Warnings,
+}
+
+/// Codes of warnings as a set: the lowest four, in ascending order; zero where there are fewer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Warnings(pub [u16; 4]);
+
+impl Warnings {
+    pub fn of(codes: impl Iterator<Item = u16>) -> Warnings {
+        let codes: BTreeSet<u16> = codes.collect();
+        let mut lowest = [0; 4];
+        lowest.iter_mut().zip(codes).for_each(|(place, code)| *place = code);
+        Warnings(lowest)
+    }
+
+    pub fn codes(self) -> impl Iterator<Item = u16> {
+        self.0.into_iter().filter(|code| *code != 0)
+    }
 }
 
 /// The answers to all statements of a log, in its order of sessions. One client writes at a time.
@@ -47,9 +70,9 @@ impl AnswerLog {
     }
 }
 
-const BYTES: usize = 32;
+const BYTES: usize = 56;
 
-/// `came:1 code:5 zero:2 count:8 in_order:8 any_order:8` for each answer, little-endian.
+/// `came:1 code:5 zero:2 count:8 in_order:8 any_order:8 names:8 new_key:8 warnings:4x2` for each answer, little-endian.
 pub fn answers_as_bytes(answers: &[OneAnswer]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(answers.len() * BYTES);
     for one in answers {
@@ -62,7 +85,9 @@ pub fn answers_as_bytes(answers: &[OneAnswer]) -> Vec<u8> {
         bytes.push(came);
         bytes.extend(code);
         bytes.extend([0; 2]);
-        [one.count, one.in_order, one.any_order].iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        let numbers = [one.count, one.in_order, one.any_order, one.names, one.new_key];
+        numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        one.warnings.0.iter().for_each(|code| bytes.extend(code.to_le_bytes()));
     }
     bytes
 }
@@ -83,7 +108,16 @@ fn one_from_bytes(bytes: &[u8; BYTES]) -> Option<OneAnswer> {
         3 => Came::Error(code),
         _ => return None,
     };
-    Some(OneAnswer { came, count: number(8)?, in_order: number(16)?, any_order: number(24)? })
+    let code = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
+    Some(OneAnswer {
+        came,
+        count: number(8)?,
+        in_order: number(16)?,
+        any_order: number(24)?,
+        names: number(32)?,
+        new_key: number(40)?,
+        warnings: Warnings([48, 50, 52, 54].map(code)),
+    })
 }
 
 /// How far the answers of two servers to a statement may be compared.
@@ -128,9 +162,22 @@ mod tests {
     fn answers_come_back_and_no_part_of_one_is_taken() {
         let answers = [
             OneAnswer::default(),
-            OneAnswer { came: Came::Rows, count: 3, in_order: u64::MAX, any_order: 7 },
+            OneAnswer {
+                came: Came::Rows,
+                count: 3,
+                in_order: u64::MAX,
+                any_order: 7,
+                names: 5,
+                ..OneAnswer::default()
+            },
             OneAnswer { came: Came::Error(*b"1062 "), ..OneAnswer::default() },
-            OneAnswer { came: Came::Change, count: 1, ..OneAnswer::default() },
+            OneAnswer {
+                came: Came::Change,
+                count: 1,
+                new_key: 4711,
+                warnings: Warnings::of([1366, 1265, 1366].into_iter()),
+                ..OneAnswer::default()
+            },
         ];
         let bytes = answers_as_bytes(&answers);
         assert_eq!(answers_from_bytes(&bytes).as_deref(), Some(&answers[..]));

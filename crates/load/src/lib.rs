@@ -39,7 +39,7 @@ mod wire;
 mod worker;
 mod workload;
 
-pub use answer_log::{AnswerLog, Asked, Came, Compared, OneAnswer, answers_as_bytes, answers_from_bytes};
+pub use answer_log::{AnswerLog, Asked, Came, Compared, OneAnswer, Warnings, answers_as_bytes, answers_from_bytes};
 pub use answers::{Answers, Expected, Setting};
 pub use backlog::{Backlog, Deferred, Giver};
 pub use bells::{Bell, Bells};

@@ -453,6 +453,8 @@ pub trait Answering {
     fn statements(&self) -> usize;
     /// None for what is sent for what a session had before the log began.
     fn asked(&self, statement: usize) -> Option<Asked<'_>>;
+    /// A statement as an example shows it: with its values only where the experiment asks for that.
+    fn shown(&self, statement: usize) -> String;
     /// About how long it takes, one transaction after the other.
     fn expected_duration(&self) -> Duration;
     /// The same workload, one transaction after the other, that keeps every answer.

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use driver::{Answer, Cell, Error, Form, Rows};
-use load::{Came, OneAnswer, code_of};
+use load::{Came, OneAnswer, Warnings, code_of};
 use sha2::{Digest, Sha256};
 
 /// Digits of an inexact number that count. Sums and means of such numbers depend on the order in which they are added.
@@ -20,14 +20,20 @@ pub fn of(answer: &Result<Answer, Error>, rows: &Rows, are_sums: bool) -> OneAns
         Err(error) => return OneAnswer { came: Came::Error(padded(code_of(error).as_str())), ..OneAnswer::default() },
     };
     if !answer.returns_rows {
-        return OneAnswer { came: Came::Change, count: answer.affected, ..OneAnswer::default() };
+        return OneAnswer {
+            came: Came::Change,
+            count: answer.affected,
+            new_key: answer.new_key,
+            ..OneAnswer::default()
+        };
     }
     let digits = if are_sums { DIGITS_OF_SUMS } else { DIGITS };
-    let (mut in_order, mut any_order) = (Sha256::new(), 0u64);
+    let (mut in_order, mut any_order, mut names) = (Sha256::new(), 0u64, Sha256::new());
     let mut row_bytes = Vec::new();
     for result in 0..rows.results() {
-        let (Some((range, _)), Some(forms)) = (rows.result(result), rows.forms(result)) else { continue };
+        let (Some((range, columns)), Some(forms)) = (rows.result(result), rows.forms(result)) else { continue };
         in_order.update([b'R']);
+        columns.iter().for_each(|name| names.update([name.to_lowercase().as_bytes(), b"\0"].concat()));
         for row in range {
             row_bytes.clear();
             forms.iter().enumerate().for_each(|(column, form)| {
@@ -39,7 +45,14 @@ pub fn of(answer: &Result<Answer, Error>, rows: &Rows, are_sums: bool) -> OneAns
             in_order.update(hash.to_le_bytes());
         }
     }
-    OneAnswer { came: Came::Rows, count: answer.rows, in_order: first_number(&in_order.finalize()), any_order }
+    let [in_order, names] = [in_order, names].map(|hash| first_number(&hash.finalize()));
+    OneAnswer { came: Came::Rows, count: answer.rows, in_order, any_order, names, ..OneAnswer::default() }
+}
+
+/// The codes of what `SHOW WARNINGS` returns: level, code, message.
+pub fn warnings(rows: &Rows) -> Warnings {
+    let code = |row: usize| rows.int(row, 1).ok().and_then(|code| u16::try_from(code).ok());
+    Warnings::of((0..rows.len()).filter_map(code))
 }
 
 fn padded(code: &str) -> [u8; 5] {

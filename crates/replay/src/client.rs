@@ -365,7 +365,14 @@ impl Client {
         let mut rows = std::mem::take(&mut self.rows);
         let answered = self.send(statement, Some(&mut rows)).await;
         if statement.is_counted && !matches!(answered, Err(Error::Protocol(_) | Error::Client(_))) {
-            log.note(at, answers::of(&answered, &rows, about.has_sums));
+            let mut answer = answers::of(&answered, &rows, about.has_sums);
+            if answered.as_ref().is_ok_and(|answer| answer.warnings > 0) {
+                answer.warnings = match self.connection.query_bytes_into(b"SHOW WARNINGS", &mut rows).await {
+                    Ok(_) => answers::warnings(&rows),
+                    Err(error) => return Err(error),
+                };
+            }
+            log.note(at, answer);
         }
         self.rows = rows;
         answered

@@ -14,6 +14,7 @@ mod order;
 mod plans;
 mod run;
 mod schedule;
+mod shown;
 mod source;
 mod units;
 mod workload;

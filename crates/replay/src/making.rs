@@ -461,6 +461,7 @@ impl Maker<'_> {
         let mut held = Held::default();
         let mut goes_on = false;
         let first = self.schedule.transactions.len();
+        let mut last_end = i64::MIN;
         for of_one in raws.chunk_by(|one, other| one.transaction == other.transaction) {
             let begin = self.schedule.statements.len() as u32;
             let (mut rolls_back, mut end) = (false, i64::MIN);
@@ -477,7 +478,10 @@ impl Maker<'_> {
                 units.push((key(&of_one[0]).0, end));
             }
             let unit = units.len() as u32 - 1;
-            units[unit as usize].1 = units[unit as usize].1.max(end);
+            // By stamps of milliseconds one may seem to have ended before the one ahead of it in its session, which it would
+            // then wait for and be waited for by.
+            last_end = last_end.max(end);
+            units[unit as usize].1 = last_end;
             ends_us.push(of_one.iter().map(|raw| (raw.end_us() - first_us).max(0) as u64).max().unwrap_or(0));
             let is_ended = of_one.last().is_some_and(|last| last.ends);
             let begins_unit = !goes_on;

@@ -59,6 +59,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "pass",
         "pass: the log is replayed once more on each contender before the first block, and all answers are compared; off: they are not",
     ),
+    OptionSpec::new(
+        "show_literals",
+        "false",
+        "whether examples of statements that are answered otherwise have their values, which are then in the run's folder and in reports",
+    ),
     OptionSpec::new("gate_answers", "true", "whether `--gate` fails where a candidate answers otherwise than the baseline"),
     OptionSpec::new("warmup", "auto", "the first part of the log, replayed and not counted, such as 30s; auto: 10 % of it, 2s to 60s"),
     OptionSpec::new(
@@ -95,6 +100,8 @@ pub struct Settings {
     /// None: by the length of the log.
     pub warmup: Option<Duration>,
     pub compares_answers: bool,
+    /// Examples have the values of the log.
+    pub shows_literals: bool,
 }
 
 /// The logs, and how they are read.
@@ -138,6 +145,7 @@ pub fn settings(options: &Options) -> Result<Settings, OptionError> {
         },
         stall_limit: options.duration("stall_limit")?,
         compares_answers: answers == 0,
+        shows_literals: options.flag("show_literals")?,
         warmup: match options.value("warmup") {
             OptionValue::Text(text) if text == "auto" => None,
             _ => Some(options.duration("warmup")?),

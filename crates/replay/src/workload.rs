@@ -17,6 +17,7 @@ use crate::order::Order;
 use crate::plans;
 use crate::run::Run;
 use crate::schedule::Schedule;
+use crate::shown::shown;
 use crate::source::schedule;
 
 pub const REPLAY: WorkloadKind = WorkloadKind {
@@ -330,6 +331,11 @@ impl Answering for Replay {
             rows: one.rows.map(u64::from),
             affected: one.affected.map(u64::from),
         })
+    }
+
+    fn shown(&self, statement: usize) -> String {
+        let statement = self.schedule.statements.get(statement);
+        statement.map_or_else(String::new, |one| shown(&self.schedule, one, self.settings.shows_literals))
     }
 
     fn expected_duration(&self) -> Duration {

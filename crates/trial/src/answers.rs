@@ -6,14 +6,17 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use load::{Answering, Asked, Came, Compared, OneAnswer};
-use record::format::answers::{AnswersRecord, DifferingAnswer, DigestAnswers, FidelityRecord, Way};
+use load::{Answering, Asked, Came, Compared, OneAnswer, Warnings};
+use record::format::answers::{AnswersRecord, Beside, BesideRows, DifferingAnswer, DigestAnswers, FidelityRecord, Way};
 
 /// Answers of the baseline, from two passes over the same data.
 pub struct Baseline<'a> {
     pub name: &'a str,
     pub answers: [&'a [OneAnswer]; 2],
 }
+
+/// Statements that are shown of a digest whose answers differ.
+const EXAMPLES_MAX: usize = 5;
 
 /// Digests named where a replay is not what the log recorded.
 const MISSED_MAX: usize = 5;
@@ -40,6 +43,7 @@ pub fn compare(
         ..AnswersRecord::default()
     };
     let (mut differing, mut environment) = (Digests::default(), Digests::default());
+    let mut beside = BTreeMap::new();
     let [first, second] = baseline.answers;
     for (at, ((one, again), other)) in first.iter().zip(second).zip(answers).enumerate() {
         let Some(asked) = log.asked(at) else { continue };
@@ -51,8 +55,11 @@ pub fn compare(
         record.compared += 1;
         let found = found(&asked, one, other);
         let digests = if asked.compared == Compared::Apart { &mut environment } else { &mut differing };
-        digests.count(&asked, found, one, other);
+        digests.count(&asked, found, || example(log, at, &asked, [text(one), text(other)]));
         if !matches!(found, Found::Differs(_)) {
+            if asked.compared != Compared::Apart {
+                count_beside(&mut beside, &asked, [one, again, other], |texts| example(log, at, &asked, texts));
+            }
             record.equal += 1;
             record.tie_order += u64::from(found == Found::TieOrder);
             if asked.compared == Compared::Rows {
@@ -61,6 +68,8 @@ pub fn compare(
         }
     }
     record.differing = differing.that_differ();
+    record.beside = beside.into_values().collect();
+    record.beside.sort_by_key(|one: &BesideRows| (one.what, Reverse(one.differ)));
     record.environment = environment.that_differ();
     record
 }
@@ -94,6 +103,41 @@ fn found(asked: &Asked, one: &OneAnswer, other: &OneAnswer) -> Found {
     }
 }
 
+fn example(log: &dyn Answering, at: usize, asked: &Asked, [baseline, candidate]: [String; 2]) -> DifferingAnswer {
+    DifferingAnswer { log: asked.log.to_owned(), line: asked.line, baseline, candidate, statement: log.shown(at) }
+}
+
+/// Names of columns, warnings and new keys of equal answers. What the baseline itself does not repeat is left out.
+fn count_beside(
+    beside: &mut BTreeMap<(Beside, String), BesideRows>,
+    asked: &Asked,
+    answers: [&OneAnswer; 3],
+    example: impl Fn([String; 2]) -> DifferingAnswer,
+) {
+    let [one, again, other] = answers;
+    let differs = |of: fn(&OneAnswer) -> u64| of(one) == of(again) && of(one) != of(other);
+    let key = |answer: &OneAnswer| answer.new_key.to_string();
+    let mut count = |what: Beside, texts: [String; 2]| {
+        let first = || BesideRows { digest: asked.digest.to_owned(), what, differ: 0, first: example(texts) };
+        beside.entry((what, asked.digest.to_owned())).or_insert_with(first).differ += 1;
+    };
+    if differs(|answer| answer.names) {
+        count(Beside::Names, [String::new(), String::new()]);
+    }
+    if one.warnings == again.warnings && one.warnings != other.warnings {
+        count(Beside::Warnings, [one.warnings, other.warnings].map(codes));
+    }
+    if differs(|answer| answer.new_key) {
+        count(Beside::NewKey, [key(one), key(other)]);
+    }
+}
+
+/// `1265, 1366`
+fn codes(warnings: Warnings) -> String {
+    let codes: Vec<String> = warnings.codes().map(|code| code.to_string()).collect();
+    if codes.is_empty() { "none".to_owned() } else { codes.join(", ") }
+}
+
 /// Statements by their digests.
 #[derive(Default)]
 struct Digests(BTreeMap<String, Counted>);
@@ -103,29 +147,29 @@ struct Counted {
     class: &'static str,
     compared: u64,
     ways: BTreeMap<Way, u64>,
-    first: Option<DifferingAnswer>,
+    examples: Vec<DifferingAnswer>,
 }
 
 impl Digests {
-    fn count(&mut self, asked: &Asked, found: Found, one: &OneAnswer, other: &OneAnswer) {
+    fn count(&mut self, asked: &Asked, found: Found, example: impl FnOnce() -> DifferingAnswer) {
         let counted = self.0.entry(asked.digest.to_owned()).or_default();
         counted.class = asked.class;
         counted.compared += 1;
         let Found::Differs(way) = found else { return };
         *counted.ways.entry(way).or_default() += 1;
-        counted.first.get_or_insert_with(|| DifferingAnswer {
-            log: asked.log.to_owned(),
-            line: asked.line,
-            baseline: text(one),
-            candidate: text(other),
-        });
+        if counted.examples.len() < EXAMPLES_MAX {
+            counted.examples.push(example());
+        }
     }
 
     /// Most often first.
     fn that_differ(self) -> Vec<DigestAnswers> {
-        let digest = |(digest, Counted { class, compared, ways, first }): (String, Counted)| {
+        let digest = |(digest, Counted { class, compared, ways, examples }): (String, Counted)| {
             let differ = ways.values().sum();
-            Some(DigestAnswers { digest, class: class.to_owned(), compared, differ, ways, first: first? })
+            let mut examples = examples.into_iter();
+            let first = examples.next()?;
+            let more = examples.collect();
+            Some(DigestAnswers { digest, class: class.to_owned(), compared, differ, ways, first, more })
         };
         let mut all: Vec<DigestAnswers> = self.0.into_iter().filter_map(digest).collect();
         all.sort_by_key(|one| Reverse(one.differ));
@@ -198,6 +242,9 @@ mod tests {
         fn asked(&self, statement: usize) -> Option<Asked<'_>> {
             self.0.get(statement).cloned()
         }
+        fn shown(&self, statement: usize) -> String {
+            format!("statement {statement}")
+        }
         fn expected_duration(&self) -> std::time::Duration {
             std::time::Duration::ZERO
         }
@@ -221,7 +268,7 @@ mod tests {
     };
 
     fn rows(count: u64, in_order: u64, any_order: u64) -> OneAnswer {
-        OneAnswer { came: Came::Rows, count, in_order, any_order }
+        OneAnswer { came: Came::Rows, count, in_order, any_order, ..OneAnswer::default() }
     }
 
     fn error(code: &[u8; 5]) -> OneAnswer {
@@ -258,6 +305,35 @@ mod tests {
         check(&ASKED, error(b"1064 "), rows(2, 1, 5), Some(Way::NoError));
         check(&ASKED, error(b"1064 "), error(b"1062 "), Some(Way::OtherError));
         check(&ASKED, error(b"1064 "), error(b"1064 "), None);
+    }
+
+    #[test]
+    fn names_warnings_and_new_keys_are_told_beside_equal_answers() {
+        let one = OneAnswer { names: 7, warnings: Warnings::of([1265].into_iter()), ..rows(2, 1, 5) };
+        let warned = Warnings::of([1366, 1265].into_iter());
+        let other = OneAnswer { names: 8, new_key: 4, warnings: warned, ..one };
+        let check = |again: OneAnswer, expected: &[(Beside, &str, &str)]| {
+            let record = compared_again(ASKED, one, again, other);
+            let found: Vec<(Beside, &str, &str)> =
+                record.beside.iter().map(|one| (one.what, &*one.first.baseline, &*one.first.candidate)).collect();
+            assert_eq!((found.as_slice(), record.equal, record.differ()), (expected, 1, 0));
+        };
+        let all = [(Beside::Names, "", ""), (Beside::Warnings, "1265", "1265, 1366"), (Beside::NewKey, "0", "4")];
+        check(one, &all);
+        // What the baseline does not repeat is nobody's fault.
+        check(OneAnswer { warnings: warned, new_key: 9, ..one }, &all[..1]);
+    }
+
+    #[test]
+    fn a_few_statements_of_a_digest_are_shown() {
+        let answers: Vec<OneAnswer> = (0..9).map(|_| rows(2, 1, 5)).collect();
+        let others: Vec<OneAnswer> = (0..9).map(|_| rows(3, 1, 5)).collect();
+        let baseline = Baseline { name: "old", answers: [&answers, &answers] };
+        let record = compare("shop", &Log(vec![ASKED; 9]), &baseline, ("new", &others));
+        let [digest] = &record.differing[..] else { panic!("{record:?}") };
+        let shown: Vec<&str> = digest.more.iter().map(|one| one.statement.as_str()).collect();
+        assert_eq!((&*digest.first.statement, digest.differ), ("statement 0", 9));
+        assert_eq!(shown, ["statement 1", "statement 2", "statement 3", "statement 4"]);
     }
 
     #[test]

@@ -24,6 +24,28 @@ pub fn statement(text: &[u8], dialect: Dialect, mask: &Mask, out: &mut Vec<u8>) 
     writer.kept
 }
 
+/// A statement without its values, but with their lengths: `name = ?(5)`. None where it cannot be read to its end.
+pub fn with_lengths(text: &[u8], dialect: Dialect) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut end = 0;
+    for token in Tokens::new(text, dialect) {
+        let part = &text[token.start..token.end];
+        out.extend_from_slice(blanks(&text[end..token.start]));
+        end = token.end;
+        let length = match token.kind {
+            Kind::Unfinished | Kind::Hint => return None,
+            Kind::Number => part.len(),
+            Kind::String => decode(part, dialect).value.iter().filter(|byte| **byte & 0xc0 != 0x80).count(),
+            _ => {
+                out.extend_from_slice(part);
+                continue;
+            }
+        };
+        out.extend(format!("?({length})").into_bytes());
+    }
+    Some(out)
+}
+
 /// PostgreSQL's list of bound values, with others. None where it is no such list.
 pub fn bound(list: &[u8], kept: &[usize], mask: &Mask) -> Option<Vec<u8>> {
     let mut out = Vec::new();
@@ -502,6 +524,18 @@ mod tests {
             };
             assert_eq!(digest(masked(text, dialect).as_bytes()), digest(text.as_bytes()));
         }
+    }
+
+    #[test]
+    fn lengths_stand_in_place_of_values() {
+        let shown = |text: &str| with_lengths(text.as_bytes(), MY).map(|text| String::from_utf8(text).unwrap());
+        let expected = "select a from t where b = ?(5) and c = -?(4) and d = ?(0)";
+        assert_eq!(
+            shown("select a from t where b = 'Märta' and c = -4711 and d = '' -- Marta").as_deref(),
+            Some(expected)
+        );
+        assert_eq!(shown("select 'Marta"), None);
+        assert_eq!(shown("select /*! 'Marta' */ 1"), None);
     }
 
     #[test]

@@ -287,8 +287,9 @@ impl AnswerParser {
             }
             (State::ColumnsEnd, _) => Err(Error::Protocol("no EOF behind the columns".to_owned())),
             (State::Rows, 0xfe) if payload.len() < 9 => {
-                let status = payload.get(3..5).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
-                Ok(self.end_of_result(status))
+                let number = |at: usize| payload.get(at..at + 2).map_or(0, |b| u16::from_le_bytes([b[0], b[1]]));
+                self.answer.warnings = number(1);
+                Ok(self.end_of_result(number(3)))
             }
             (State::Rows, 1..) if self.binary => Err(not_a_row()),
             (State::Rows, _) => {
@@ -302,9 +303,12 @@ impl AnswerParser {
     fn ok(&mut self, payload: &[u8]) -> Result<Option<Step>, Error> {
         let cut = || Error::Protocol("OK packet cut off".to_owned());
         let (affected, size) = lenenc(&payload[1..]).ok_or_else(cut)?;
-        let (_, id_size) = lenenc(&payload[1 + size..]).ok_or_else(cut)?;
+        let (new_key, id_size) = lenenc(&payload[1 + size..]).ok_or_else(cut)?;
         let status = payload.get(1 + size + id_size..3 + size + id_size).ok_or_else(cut)?;
         self.answer.affected = self.answer.affected.saturating_add(affected);
+        self.answer.new_key = new_key;
+        let warnings = payload.get(3 + size + id_size..5 + size + id_size);
+        self.answer.warnings = warnings.map_or(0, |bytes| u16::from_le_bytes([bytes[0], bytes[1]]));
         // Behind status, warnings and the length of the text.
         let info = payload.get(6 + size + id_size..).unwrap_or_default();
         let unchanged = rows_matched(info).saturating_sub(affected);

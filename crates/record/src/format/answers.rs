@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The file in the folder of such a trial that holds its answers, 32 bytes a statement.
+/// The file in the folder of such a trial that holds its answers, 56 bytes a statement.
 pub const ANSWERS_FILE: &str = "answers.bin";
 
 /// The answers of one candidate beside those of the baseline.
@@ -30,6 +30,9 @@ pub struct AnswersRecord {
     /// Digests whose answers differ, those that differ most often first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differing: Vec<DigestAnswers>,
+    /// Equal answers in which something beside rows and values differs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<BesideRows>,
     /// Digests whose answers describe the server, such as its version: they differ, and that is no fault.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<DigestAnswers>,
@@ -62,6 +65,31 @@ pub struct DigestAnswers {
     pub ways: BTreeMap<Way, u64>,
     /// The first one in the log.
     pub first: DifferingAnswer,
+    /// Those that follow, a few of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more: Vec<DifferingAnswer>,
+}
+
+/// What differs beside rows and values: no gate fails by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// Names of columns, whatever their case.
+    Names,
+    /// Codes of warnings.
+    Warnings,
+    /// The number that the server gave to a new row.
+    NewKey,
+}
+
+/// Statements of one digest that differ in one thing beside rows and values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BesideRows {
+    pub digest: String,
+    pub what: Beside,
+    pub differ: u64,
+    /// The first one in the log.
+    pub first: DifferingAnswer,
 }
 
 /// How two answers differ.
@@ -88,6 +116,9 @@ pub struct DifferingAnswer {
     /// `3 rows`, `1 row changed`, `error 1062`.
     pub baseline: String,
     pub candidate: String,
+    /// Its values stand in it only with `show_literals`; otherwise their lengths do.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub statement: String,
 }
 
 /// How well the replay on the baseline agrees with what the log recorded.

@@ -55,6 +55,15 @@ fn took(ms: u32, rest: &str) -> String {
     format!("duration: {ms}.000 ms  {rest}")
 }
 
+/// The second statement ended in the millisecond of the third and took longer, so that their starts were put in order.
+#[test]
+fn transactions_of_a_session_end_in_its_order() {
+    let messages = ["0.050", "0.800", "0.050"].map(|ms| format!("duration: {ms} ms  statement: select 1"));
+    let rows: Vec<_> = messages.iter().map(|message| (10, 7, message.as_str(), "", None)).collect();
+    let schedule = made("pg.csv", &csv(&rows), false).unwrap();
+    assert_eq!(schedule.ranks.by_end, [0, 1, 2]);
+}
+
 #[test]
 fn sessions_of_a_csvlog_have_their_transactions_and_due_times() {
     let messages = [

@@ -1,6 +1,6 @@
 //! Whether candidates answered the statements of a replayed log as the baseline did.
 
-use record::format::answers::{AnswersRecord, DigestAnswers, FidelityRecord, Way};
+use record::format::answers::{AnswersRecord, Beside, DifferingAnswer, DigestAnswers, FidelityRecord, Way};
 use record::format::{DecisionKind, PlanRecord, Purpose};
 
 use super::Topic;
@@ -52,7 +52,9 @@ fn missing(evidence: &Evidence) -> Vec<String> {
 fn of_candidate(plan: &PlanRecord, one: &AnswersRecord) -> Vec<Block> {
     let mut body = vec![Block::para(sentence(one))];
     body.extend(Block::table(table(plan, one, &one.differing)));
-    body.extend(Block::list(remarks(one)));
+    let examples = Block::list(one.differing.iter().flat_map(|digest| examples(one, digest)).collect());
+    body.extend(examples.map(|list| Block::fold("Examples", vec![list])));
+    body.extend(Block::list([remarks(one), beside(plan, one)].concat()));
     let environment = Block::table(table(plan, one, &one.environment));
     body.extend(environment.map(|table| Block::fold("Answers that describe the server, and may differ", vec![table])));
     body
@@ -119,6 +121,33 @@ fn table(plan: &PlanRecord, of: &AnswersRecord, digests: &[DigestAnswers]) -> Ta
         );
     }
     table
+}
+
+/// `` slow.log:812: `select …`; `old`: 3 rows; `new`: 2 rows ``
+fn examples(of: &AnswersRecord, digest: &DigestAnswers) -> Vec<String> {
+    let AnswersRecord { baseline, candidate, .. } = of;
+    let shown = [&digest.first].into_iter().chain(&digest.more).filter(|one| !one.statement.is_empty());
+    let line = |one: &DifferingAnswer| {
+        let DifferingAnswer { log, line, statement, baseline: old, candidate: new } = one;
+        format!("{log}:{line}: {statement}; `{baseline}`: {old}; `{candidate}`: {new}")
+    };
+    shown.map(line).collect()
+}
+
+/// What differs beside rows and values.
+fn beside(plan: &PlanRecord, of: &AnswersRecord) -> Vec<String> {
+    let line = |one: &record::format::answers::BesideRows| {
+        let DifferingAnswer { log, line, baseline, candidate, .. } = &one.first;
+        let pair = format!("first {log}:{line}: {baseline} on `{}`, {candidate} on `{}`", of.baseline, of.candidate);
+        let what = match one.what {
+            Beside::Names => format!("other names of columns, first {log}:{line}"),
+            Beside::Warnings => format!("other warnings, {pair}"),
+            Beside::NewKey => format!("another number given to a new row, {pair}"),
+        };
+        let statement = text(plan, &of.workload, &one.digest);
+        format!("Equal rows, and in {} {what}: {statement}", count_of_statements(one.differ))
+    };
+    of.beside.iter().map(line).collect()
 }
 
 fn how(way: Way) -> &'static str {
@@ -192,7 +221,7 @@ mod tests {
     use crate::golden::evidence_of;
     use fixtures::{BASELINE, CANDIDATE, Story, stored_run};
     use record::StoredTrials;
-    use record::format::answers::DifferingAnswer;
+    use record::format::answers::BesideRows;
     use record::format::{DigestRecord, Failure, Status, TrialRecord};
 
     fn differing() -> AnswersRecord {
@@ -217,6 +246,20 @@ mod tests {
                     line: 812,
                     baseline: "3 rows".to_owned(),
                     candidate: "3 rows".to_owned(),
+                    statement: "select a from t where b < ?(4)".to_owned(),
+                },
+                more: Vec::new(),
+            }],
+            beside: vec![BesideRows {
+                digest: "00000000000000d1".to_owned(),
+                what: Beside::Warnings,
+                differ: 2,
+                first: DifferingAnswer {
+                    log: "slow.log".to_owned(),
+                    line: 913,
+                    baseline: "none".to_owned(),
+                    candidate: "1365".to_owned(),
+                    statement: String::new(),
                 },
             }],
             environment: Vec::new(),
@@ -246,9 +289,14 @@ mod tests {
         let evidence = evidence(differing(), fidelity);
         for format in ["text", "html", "markdown"] {
             let text = report(&evidence, format);
-            for part in
-                ["select a from t where b", "17 of 94,140 statements compared", "slow.log:812", "99.2 % of 1,000"]
-            {
+            for part in [
+                "select a from t where b",
+                "17 of 94,140 statements compared",
+                "slow.log:812",
+                "99.2 % of 1,000",
+                "?(4)",
+                "1365 on",
+            ] {
                 assert!(text.contains(part), "{format}: {part}: {text}");
             }
         }

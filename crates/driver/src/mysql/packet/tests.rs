@@ -74,6 +74,14 @@ fn an_update_that_changes_nothing_has_still_found_its_rows() {
 }
 
 #[test]
+fn warnings_and_a_new_key_come_with_the_answer() {
+    let insert = packet(1, &[0, 1, 0xfc, 0x39, 0x05, 2, 0, 3, 0]);
+    check(&insert, Answer { affected: 1, new_key: 1337, warnings: 3, ..Answer::default() });
+    let rows = [packet(1, &[1]), packet(2, b"def"), packet(3, &[0xfe, 0, 0, 2, 0]), packet(4, &[0xfe, 2, 0, 2, 0])];
+    check(&rows.concat(), Answer { returns_rows: true, warnings: 2, ..Answer::default() });
+}
+
+#[test]
 fn an_answer_goes_on_while_more_results_are_announced() {
     let first = packet(1, &[0, 1, 0, 0x0a, 0, 0, 0]); // OK with SERVER_MORE_RESULTS_EXISTS
     let second = packet(2, &[0, 2, 0, 0x02, 0, 0, 0]);

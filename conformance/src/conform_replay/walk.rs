@@ -1,0 +1,265 @@
+//! The walk of docs/guide/replay.md: a small shop under load on a server, a dump of it, a capture of what its clients
+//! send, and a comparison of two servers in one line. On the second one a setting makes one statement slow: that one has
+//! to come out as slower, ahead of all others, with another plan.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use driver::Dialect;
+use serde_json::Value;
+
+use crate::conform_pgbench::program::Pgbench;
+use crate::held::{Held, Missing};
+
+/// What stands for production, and the two versions that are compared.
+pub struct Walk<'a> {
+    pub old: &'a str,
+    pub new: &'a str,
+    /// How long the shop is busy while it is captured.
+    pub seconds: u32,
+    pub blocks: u32,
+}
+
+/// A shop, as the scripts of one kind of server have it.
+struct Shop {
+    tables: &'static [&'static str],
+    /// Sent again and again, to make as many customers as there are numbers of that many bits.
+    doubling: &'static str,
+    script: &'static str,
+    /// What makes the last statement of the script slow, by the engine, and the beginning of its digest.
+    plant: &'static [(&'static str, &'static str)],
+    planted: &'static str,
+}
+
+const DOUBLINGS: u32 = 13;
+pub const DATABASE: &str = "shop";
+
+const OF_MYSQL: Shop = Shop {
+    tables: &[
+        "CREATE TABLE customer (id int PRIMARY KEY, name varchar(40) NOT NULL, city varchar(20) NOT NULL, visits int NOT NULL)",
+        "CREATE TABLE bought (id int AUTO_INCREMENT PRIMARY KEY, customer int NOT NULL, total decimal(10,2) NOT NULL, KEY (customer))",
+        "INSERT INTO customer VALUES (1, 'name 1', 'Rome', 0)",
+        "INSERT INTO bought (customer, total) VALUES (1, 7.5), (2, 8.5)",
+    ],
+    doubling: "INSERT INTO customer SELECT id + NUMBER, concat('name ', id + NUMBER), elt(1 + (id + NUMBER) % 3, 'Rome', 'Oslo', 'Bern'), 0 FROM customer",
+    script: "\\set c random(1, 8192)\nBEGIN;\nSELECT name FROM customer WHERE id = :c;\n\
+             UPDATE customer SET visits = visits + 1 WHERE id = :c;\nINSERT INTO bought (customer, total) VALUES (:c, :c * 1.5);\n\
+             COMMIT;\nSELECT count(*), sum(total) FROM bought WHERE customer = :c;\n\
+             SELECT city, visits FROM (SELECT id, city, visits FROM customer) AS known WHERE id = :c;\n",
+    plant: &[
+        ("mariadb", "optimizer_switch=derived_merge=off,condition_pushdown_for_derived=off"),
+        ("mysql", "optimizer_switch=derived_merge=off,derived_condition_pushdown=off"),
+    ],
+    planted: "select city, visits from (",
+};
+
+/// Joins in the order in which they are written begin with all pairs of towns and customers.
+const OF_POSTGRES: Shop = Shop {
+    tables: &[
+        "CREATE TABLE customer (id int PRIMARY KEY, name text NOT NULL, town int NOT NULL, visits int NOT NULL)",
+        "CREATE TABLE town (id int PRIMARY KEY, name text NOT NULL)",
+        "CREATE TABLE bought (id serial PRIMARY KEY, customer int NOT NULL, total numeric(10,2) NOT NULL)",
+        "CREATE INDEX ON bought (customer)",
+        "INSERT INTO customer VALUES (1, 'name 1', 1, 0)",
+        "INSERT INTO town SELECT n, 'town ' || n FROM generate_series(0, 19) AS n",
+        "INSERT INTO bought (customer, total) VALUES (1, 7.5), (2, 8.5)",
+    ],
+    doubling: "INSERT INTO customer SELECT id + NUMBER, 'name ' || (id + NUMBER), (id + NUMBER) % 20, 0 FROM customer",
+    script: "\\set c random(1, 8192)\nBEGIN;\nSELECT name FROM customer WHERE id = :c;\n\
+             UPDATE customer SET visits = visits + 1 WHERE id = :c;\nINSERT INTO bought (customer, total) VALUES (:c, :c * 1.5);\n\
+             COMMIT;\nSELECT count(*), sum(total) FROM bought WHERE customer = :c;\n\
+             SELECT t.name, b.total FROM town t CROSS JOIN customer c JOIN bought b ON b.customer = c.id AND c.town = t.id WHERE b.id = :c;\n",
+    plant: &[("postgres", "join_collapse_limit=1")],
+    planted: "select t.name, b.total from town",
+};
+
+/// Prints what it has found, and returns how much of it is wrong; None where a server is not on this machine.
+pub fn run(walk: &Walk, dbduel: &Path) -> Result<Option<usize>> {
+    let begun = Instant::now();
+    let shop = if walk.old.starts_with("postgres") { &OF_POSTGRES } else { &OF_MYSQL };
+    let settings: &[&str] = if walk.old.starts_with("postgres") { &["logging_collector=on"] } else { &[] };
+    let server = match Held::start(dbduel, walk.old, settings) {
+        Ok(server) => server,
+        Err(Missing::Absent(why)) => {
+            println!("walk {}: NOT DONE: {why}", walk.old);
+            return Ok(None);
+        }
+        Err(Missing::Broken(error)) => return Err(error),
+    };
+    if server.dialect() == Dialect::Postgres && !Pgbench::is_here() {
+        println!("walk {}: NOT DONE: pgbench of PostgreSQL 15 is not here\n  next: install postgresql-15", walk.old);
+        return Ok(None);
+    }
+    let folder = tempfile::tempdir()?;
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777))?;
+    let production = Production { server: &server, dbduel, folder: folder.path() };
+    production.open(shop.tables)?;
+    let mut admin = server.admin(DATABASE)?;
+    (0..DOUBLINGS)
+        .try_for_each(|bit| admin.run(&shop.doubling.replace("NUMBER", &(1 << bit).to_string())).map(drop))?;
+    production.dump()?;
+    production.capture(walk.seconds, || production.load(shop.script, walk.seconds))?;
+    server.stop()?;
+    let plant = shop.plant.iter().find(|(engine, _)| walk.new.starts_with(engine)).context("servers of two kinds")?;
+    let report = compared(walk, dbduel, folder.path(), plant.1)?;
+    let wrong = judged(&report, shop.planted)?;
+    let took = begun.elapsed().as_secs();
+    let [statements, compared] = ["statements", "compared"].map(|key| report["answers"][0][key].as_u64().unwrap_or(0));
+    println!("walk {} -> {}: {statements} statements, answers of {compared} compared, {took} s", walk.old, walk.new);
+    wrong.iter().for_each(|line| println!("  WRONG: {line}"));
+    Ok(Some(wrong.len()))
+}
+
+/// A server with a database of its own, and the folder of what is made of it.
+pub struct Production<'a> {
+    pub server: &'a Held,
+    pub dbduel: &'a Path,
+    pub folder: &'a Path,
+}
+
+impl Production<'_> {
+    pub fn is_postgres(&self) -> bool {
+        self.server.dialect() == Dialect::Postgres
+    }
+
+    fn target(&self) -> Result<String> {
+        let (user, socket) = (self.server.text("user")?, self.server.text("socket")?);
+        if self.is_postgres() {
+            return Ok(Pgbench::new(self.server)?.target_of(DATABASE));
+        }
+        Ok(format!("mysql://{user}@localhost/{DATABASE}?socket={socket}"))
+    }
+
+    pub fn open(&self, tables: &[&str]) -> Result<()> {
+        self.server.admin(self.server.text("database")?)?.run(&format!("CREATE DATABASE {DATABASE}"))?;
+        let mut admin = self.server.admin(DATABASE)?;
+        Ok(tables.iter().try_for_each(|one| admin.run(one).map(drop))?)
+    }
+
+    /// Writes `shop.sql`.
+    pub fn dump(&self) -> Result<()> {
+        let (user, socket) = (self.server.text("user")?, Path::new(self.server.text("socket")?));
+        let mut command = if self.is_postgres() {
+            let mut command = Command::new("pg_dump");
+            let port = socket.extension().context("a socket without a port")?;
+            command.arg("-h").arg(socket.parent().context("a socket without a folder")?).arg("-p").arg(port);
+            command.args(["-U", user, DATABASE]);
+            command
+        } else {
+            let mut command = Command::new("mariadb-dump");
+            command.arg("--no-defaults").arg("--socket").arg(socket).args(["--user", user, DATABASE]);
+            command
+        };
+        let output = command.stdout(fs::File::create(self.folder.join("shop.sql"))?).output();
+        well(output.context("cannot start the dump")?, "the dump").map(drop)
+    }
+
+    /// Writes `shop.dbcap`. The load begins when the log is on, as sessions that are older stay out of a slow log.
+    pub fn capture(&self, seconds: u32, load: impl FnOnce() -> Result<()>) -> Result<()> {
+        let target = self.target()?;
+        let time = format!("{}s", seconds + 3);
+        let mut capture = Command::new(self.dbduel);
+        capture.args(["capture", "--target", &target, "--yes", "--out", "shop.dbcap", "--for", &time]);
+        let capture = capture.current_dir(self.folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let is_on = if self.is_postgres() {
+            ["SHOW log_min_duration_statement", "0"]
+        } else {
+            ["SELECT @@GLOBAL.slow_query_log", "1"]
+        };
+        let limit = Instant::now() + Duration::from_secs(30);
+        while self.server.admin(DATABASE)?.value(is_on[0])?.as_deref() != Some(is_on[1]) {
+            if Instant::now() > limit {
+                bail!("the log was not switched on: {}", said(&capture.wait_with_output()?));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let loaded = load();
+        let captured = well(capture.wait_with_output()?, "dbduel capture")?;
+        loaded?;
+        ensure!(said(&captured).contains("the time is over"), "the capture ended before the load: {}", said(&captured));
+        Ok(())
+    }
+
+    fn load(&self, script: &str, seconds: u32) -> Result<()> {
+        let seconds = seconds.to_string();
+        if self.is_postgres() {
+            return self.pgbench(script, &["-c", "4", "-j", "2", "-R", "80", "-T", &seconds]);
+        }
+        let file = self.folder.join("shop-load.sql");
+        fs::write(&file, script)?;
+        let mut bench = Command::new(self.dbduel);
+        bench.args([
+            "bench",
+            "--target",
+            &self.target()?,
+            "--clients",
+            "4",
+            "--rate",
+            "80",
+            "--no-wait",
+            "--duration",
+            &seconds,
+        ]);
+        well(bench.arg(&file).output()?, "dbduel bench").map(drop)
+    }
+
+    /// Sessions of dbduel are none of production's on PostgreSQL.
+    pub fn pgbench(&self, script: &str, words: &[&str]) -> Result<()> {
+        let pgbench = Pgbench::new(self.server)?.of_database(DATABASE);
+        pgbench.run_well(Some(script), &[&["-n"], words].concat()).map(drop)
+    }
+}
+
+fn said(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+pub fn well(output: Output, what: &str) -> Result<Output> {
+    ensure!(output.status.success(), "{what} failed: {}", said(&output));
+    Ok(output)
+}
+
+/// The line of the guide, with a setting that slows one statement down on the second server.
+fn compared(walk: &Walk, dbduel: &Path, folder: &Path, plant: &str) -> Result<Value> {
+    let (old, new) = (format!("old={}", walk.old), format!("new={}?{plant}", walk.new));
+    let blocks = walk.blocks.to_string();
+    let mut run = Command::new(dbduel);
+    run.args(["run", &old, &new, "--log", "shop.dbcap", "--data", "shop.sql", "--set", "workload.pacing=fast"]);
+    run.args(["--blocks", &blocks, "--accept-noisy", "--json"]).current_dir(folder);
+    let output = well(run.output().context("cannot start dbduel")?, "dbduel run")?;
+    serde_json::from_slice(&output.stdout).context("the report is no JSON")
+}
+
+/// What is not as it has to be.
+fn judged(report: &Value, planted: &str) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let rows = report["head_to_head"][0]["parts"]["operations"].as_array().context("no statements were judged")?;
+    let extra_s = |row: &&Value| row["extra_s"].as_f64().unwrap_or(0.0);
+    let first = rows.iter().max_by(|one, other| extra_s(one).total_cmp(&extra_s(other))).context("no statements")?;
+    let text = first["text"].as_str().unwrap_or_default();
+    if !text.starts_with(planted) {
+        wrong.push(format!("the statement that takes most longer is `{text}`"));
+    }
+    let id = first["name"].as_str().unwrap_or_default();
+    let metric = format!("statement.{id}.latency_ms_avg");
+    let comparison =
+        report["comparisons"].as_array().into_iter().flatten().find(|one| one["metric"] == metric.as_str());
+    if !comparison.is_some_and(|one| one["verdict"] == "slower") {
+        wrong.push(format!("it has another verdict: {comparison:?}"));
+    }
+    let plans = report["differences"][0]["plans"][0]["statements"].as_array().context("no plans were asked for")?;
+    if !plans.iter().any(|plan| plan["statement"] == id && plan["differs"] == true) {
+        wrong.push("its plan does not differ".to_owned());
+    }
+    let answers = &report["answers"][0];
+    if answers["compared"].as_u64().unwrap_or(0) == 0
+        || answers["differing"].as_array().is_some_and(|all| !all.is_empty())
+    {
+        wrong.push(format!("answers: {answers}"));
+    }
+    Ok(wrong)
+}
