@@ -196,7 +196,8 @@ impl Place {
         if host.starts_with('/') {
             return Place { socket: Some(host.into()), ..Place::default() };
         }
-        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let host = bare.filter(|bare| bare.contains(':') && !bare.starts_with(['[', '/'])).unwrap_or(host);
         Place { host: (!host.is_empty()).then(|| host.to_owned()), ..Place::default() }
     }
 }

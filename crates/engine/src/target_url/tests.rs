@@ -66,6 +66,17 @@ fn the_connection_strings_of_libpq_mean_what_they_mean_there() {
 }
 
 #[test]
+fn only_the_brackets_of_an_address_are_no_part_of_a_host() {
+    let host = |text: &str| parsed(&format!("host='{text}' dbname=d")).place.host;
+    assert_eq!(host("[::1]").as_deref(), Some("::1"));
+    for odd in ["[[[/kd", "[db]", "[/run:5]"] {
+        assert_eq!(host(odd).as_deref(), Some(odd));
+        let target = parsed(&format!("host='{odd}' dbname=d"));
+        assert_eq!(parsed(&target.to_string()), target);
+    }
+}
+
+#[test]
 fn several_hosts_have_a_port_each_or_one_for_all() {
     let check = |text: &str, expected: &[(&str, u16)]| {
         let target = parsed(text);
