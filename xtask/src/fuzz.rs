@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 
+use crate::files::names;
 use crate::programs::run;
 
 #[derive(Args)]
@@ -50,8 +51,10 @@ impl Fuzz {
 
 pub fn fuzz(options: &Fuzz, root: &Path) -> Result<()> {
     let folder = root.join("fuzz");
-    let all = targets(&folder.join("src/bin"))?;
-    let chosen: Vec<&String> = all.iter().filter(|one| options.all || options.name.as_ref() == Some(*one)).collect();
+    let files = names(&folder.join("src/bin"))?;
+    let all: Vec<&str> = files.iter().filter_map(|file| file.strip_suffix(".rs")).collect();
+    let is_chosen = |one: &&str| options.all || options.name.as_deref() == Some(*one);
+    let chosen: Vec<&str> = all.iter().copied().filter(is_chosen).collect();
     if chosen.is_empty() {
         bail!("no fuzz target `{}`; there are: {}", options.name.as_deref().unwrap_or_default(), all.join(", "));
     }
@@ -109,21 +112,4 @@ fn fuzz_one(folder: &Path, name: &str, end: &str) -> Result<Ran> {
         memory_mb: number("peak_rss_mb").unwrap_or(0),
         fault: (!output.status.success()).then(fault),
     })
-}
-
-/// Names of the fuzz targets, sorted; none where the folder is missing.
-fn targets(folder: &Path) -> Result<Vec<String>> {
-    if !folder.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
-    let mut names = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        if let (Some("rs"), Some(stem)) = (path.extension().and_then(|e| e.to_str()), path.file_stem()) {
-            names.push(stem.to_string_lossy().into_owned());
-        }
-    }
-    names.sort();
-    Ok(names)
 }

@@ -2,5 +2,5 @@
 . "$LIB"
 [ -x "$ROOT/usr/bin/dpkg" ] || cannot "no dpkg in this root"
 enter
-cp "$PACKAGES"/dbduel_*.deb "$ROOT/tmp/dbduel.deb"
-installed 'dpkg -i /tmp/dbduel.deb' 'dpkg --purge dbduel; rm /tmp/dbduel.deb'
+cp "$PACKAGES"/dbduel_*.deb "$ROOT/root/dbduel.deb"
+installed 'dpkg -i /root/dbduel.deb' 'dpkg --purge dbduel; rm /root/dbduel.deb'

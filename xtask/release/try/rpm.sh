@@ -2,5 +2,5 @@
 . "$LIB"
 [ -x "$ROOT/usr/bin/rpm" ] || cannot "no rpm in this root"
 enter
-cp "$PACKAGES"/dbduel-*.rpm "$ROOT/tmp/dbduel.rpm"
-installed 'rpm -i /tmp/dbduel.rpm' 'rpm -e dbduel; rm /tmp/dbduel.rpm'
+cp "$PACKAGES"/dbduel-*.rpm "$ROOT/root/dbduel.rpm"
+installed 'rpm -i /root/dbduel.rpm' 'rpm -e dbduel; rm /root/dbduel.rpm'
