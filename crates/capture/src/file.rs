@@ -24,9 +24,12 @@ use crate::input::Refused;
 use crate::instance::Instance;
 use crate::kinds::Skipped;
 
-const HEAD: &[u8; 8] = b"DBCAP\0\0\x01";
-const TAIL: &[u8; 8] = b"DBCAPEND";
+pub(crate) const HEAD: &[u8; 8] = b"DBCAP\0\0\x01";
+pub(crate) const TAIL: &[u8; 8] = b"DBCAPEND";
 const CHUNK_MAX: usize = 4 * 1024 * 1024;
+/// What a chunk may hold when it is unpacked: more than the longest record of a log and the tables of all digests. A few
+/// bytes can unpack to any size.
+const CHUNK_READ_MAX: u64 = 192 * 1024 * 1024;
 const LEVEL: i32 = 3;
 
 /// Where a chunk of records lies.
@@ -273,7 +276,11 @@ fn read_chunk_here(file: &mut File) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     file.read_exact(&mut length)?;
     let mut bytes = Vec::new();
-    zstd::Decoder::new(file.take(u64::from(u32::from_le_bytes(length))))?.read_to_end(&mut bytes)?;
+    let packed = file.take(u64::from(u32::from_le_bytes(length)));
+    zstd::Decoder::new(packed)?.take(CHUNK_READ_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > CHUNK_READ_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "a chunk unpacks to more than any capture holds"));
+    }
     Ok(bytes)
 }
 

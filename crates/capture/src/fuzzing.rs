@@ -1,6 +1,10 @@
 //! What must hold of any bytes at all: fuzz targets and tests feed it, and a seeded generator in place of a fuzzer.
 
+use std::io::Write;
+
+use crate::bytes::{put, put_signed};
 use crate::event::Found;
+use crate::file::{Capture, HEAD, TAIL};
 use crate::format::{Format, Reading};
 use crate::normal::normalise;
 use crate::pg_stderr::Prefix;
@@ -14,7 +18,8 @@ pub struct Target {
     pieces: &'static [&'static [u8]],
 }
 
-pub const TARGETS: [Target; 6] = [
+pub const TARGETS: [Target; 7] = [
+    Target { name: "capture_file", run: capture_file, pieces: PARTS },
     Target { name: "log_mysql_slow", run: |bytes| log(Format::MySqlSlow, bytes), pieces: SLOW },
     Target { name: "log_mysql_general", run: |bytes| log(Format::MySqlGeneral, bytes), pieces: GENERAL },
     Target { name: "log_pg_csv", run: |bytes| log(Format::PgCsv, bytes), pieces: CSV },
@@ -85,6 +90,45 @@ fn statement(bytes: &[u8]) {
     }
 }
 
+/// A file is opened and read to its end, or refused: as it is, and with records, digests and contents in whole chunks, which
+/// no generator packs by itself.
+fn capture_file(bytes: &[u8]) {
+    opened(bytes);
+    let mut parts = bytes.splitn(3, |byte| *byte == b'|');
+    let [records, digests, contents] = [(); 3].map(|()| parts.next().unwrap_or_default());
+    let mut file = HEAD.to_vec();
+    let mut chunk = |bytes: &[u8]| {
+        let packed = zstd::encode_all(bytes, 1).expect("memory takes it");
+        let offset = file.len() as u64;
+        file.extend((packed.len() as u32).to_le_bytes());
+        file.extend(packed);
+        offset
+    };
+    let (at, tables_at) = (chunk(records), chunk(digests));
+    chunk(contents);
+    let mut index = Vec::new();
+    let count = u64::from(records.first().copied().unwrap_or_default() >> 5);
+    [1, at, tables_at - at, count].into_iter().for_each(|number| put(&mut index, number));
+    [i64::MIN, i64::MAX].into_iter().for_each(|number| put_signed(&mut index, number));
+    put(&mut index, tables_at);
+    let index_at = chunk(&index);
+    file.extend(index_at.to_le_bytes());
+    file.extend(TAIL);
+    opened(&file);
+}
+
+fn opened(bytes: &[u8]) {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file can be made");
+    file.write_all(bytes).expect("a temporary file can be written");
+    let Ok(mut capture) = Capture::open(file.path()) else { return };
+    let mut found = 0;
+    let _ = capture.instances_from(i64::MIN, &mut |_| {
+        found += 1;
+        true
+    });
+    assert!(found <= bytes.len() * 64, "{found} instances in {} bytes", bytes.len());
+}
+
 impl Target {
     /// What a fuzzer feeds.
     pub fn run(&self, bytes: &[u8]) {
@@ -120,6 +164,19 @@ impl Random {
         ((mixed ^ (mixed >> 31)) % limit as u64) as usize
     }
 }
+
+const PARTS: &[&[u8]] = &[
+    b"DBCAP\0\0\x01",
+    b"DBCAPEND",
+    b"|",
+    b"||",
+    b"\x01",
+    b"\x05hello",
+    b"\x20\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+    b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+    b"\x80\x80\x01",
+    b"\0\xff",
+];
 
 const SLOW: &[&[u8]] = &[
     b"/a/mysqld, Version: 8.0.31 (x). started with:\n",

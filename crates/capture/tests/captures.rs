@@ -206,6 +206,32 @@ fn a_log_that_begins_inside_of_a_transaction_has_its_statements_one_by_one() {
     assert_eq!(transactions, [1, 2, 3]);
 }
 
+/// A proxy logs in by one account, and gives the same server session to one client after the other.
+#[test]
+fn sessions_of_a_proxys_single_user_stay_apart_and_their_transactions_too() {
+    let log = [
+        slow(7, 100, 10, "begin"),
+        slow(8, 150, 10, "begin"),
+        slow(7, 200, 10, "update stock set n = 1"),
+        slow(8, 250, 10, "update stock set n = 2"),
+        slow(7, 300, 10, "commit"),
+        slow(7, 350, 10, "begin"),
+        slow(8, 400, 10, "rollback"),
+        slow(7, 450, 10, "select 3"),
+        slow(7, 500, 10, "commit"),
+    ];
+    let made = made(&[("slow.log", log.concat().as_bytes())], |_| {}).unwrap();
+    assert_eq!((made.contents.sessions, made.contents.transactions), (2, 3));
+    let records = made.records();
+    let of = |session: u64, transaction: u64| -> Vec<&str> {
+        let ours = records.iter().filter(|one| (one.0, one.1) == (session, transaction) && one.2.is_statement());
+        ours.map(|(.., text)| text.as_str()).collect()
+    };
+    assert_eq!(of(1, 1), ["begin", "update stock set n = 1", "commit"]);
+    assert_eq!(of(2, 1), ["begin", "update stock set n = 2", "rollback"]);
+    assert_eq!(of(1, 2), ["begin", "select 3", "commit"]);
+}
+
 #[test]
 fn logs_that_hold_invalid_text_keep_their_bytes() {
     let mut log = slow(7, 100, 10, "select 'X'").into_bytes();
