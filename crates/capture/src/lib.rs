@@ -6,6 +6,7 @@
 mod bytes;
 mod classes;
 mod contents;
+mod coverage;
 mod digests;
 mod event;
 mod file;
@@ -31,6 +32,7 @@ mod tokens;
 
 pub use classes::Class;
 pub use contents::Contents;
+pub use coverage::{Coverage, ServerTotals, Total};
 pub use digests::{DIGESTS_MAX, Digest, Digests, Times};
 pub use event::{Act, Code, Event, Found, Problem, Reader, What};
 pub use file::{Capture, Chunk, Records};

@@ -250,6 +250,18 @@ fn a_log_is_counted_by_digest_and_what_is_no_log_is_refused_with_what_it_looks_l
     let (out, _) = place.expect(0, &["digest", "--json", "slow.log"]);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&json["digests"][0]["calls"], &json["digests"][0]["total_us"]), (&2.into(), &400.into()));
+    let totals = "DIGEST_TEXT\tCOUNT_STAR\tSUM_TIMER_WAIT\n\
+                  SELECT `a` FROM `t` WHERE `b` = ?\t900\t90000000000\nSELECT `c` FROM `t`\t100\t10000000000\n";
+    place.write("production.tsv", totals);
+    let (out, _) = place.expect(0, &["digest", "slow.log", "--summary", "production.tsv"]);
+    let expected = "\nThe log has 90.0% of the server's 1,000 calls and 90.0% of its 100 ms.\n\
+                    1 digest missing, most time first:\n   10.0%     100 10.0 ms  SELECT `c` FROM `t`\n";
+    assert!(out.ends_with(expected), "{out}");
+    let (out, _) = place.expect(0, &["digest", "slow.log", "--summary", "production.tsv", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&json["coverage"]["calls_in_log"], &json["coverage"]["digests_missing"]), (&900.into(), &1.into()));
+    let (_, err) = place.expect(2, &["digest", "slow.log", "--summary", "slow.log"]);
+    assert!(err.contains("slow.log: a column `query` or `digest_text` was expected"), "{err}");
     let (_, err) = place.expect(2, &["digest", "--format", "mysql-general", "slow.log"]);
     assert!(err.contains("slow.log is no mysql-general log, but looks like mysql-slow"), "{err}");
     place.write("notes.txt", "dear diary");

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use capture::{Format, Options as Reading, Prefix, offset_secs};
+use capture::{Format, Options as Reading, Prefix, ServerTotals, offset_secs};
 use load::{DataPlace, ITEMS, OptionError, OptionSpec, OptionValue, Options, OwnData, OwnDataForm, TABLE};
 
 use crate::filter::Filter;
@@ -35,6 +35,13 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("exclude_users", "[]", "leave out sessions of these users"),
     OptionSpec::new("digests", "[]", "replay these statements only, by their ids in `dbduel digest`"),
     OptionSpec::new("exclude_digests", "[]", "leave out these statements"),
+    OptionSpec::new(
+        "summary",
+        "\"\"",
+        "what the log's server counted, pg_stat_statements as CSV or events_statements_summary_by_digest as `mysql --batch` writes it: how much of that the log has is printed",
+    )
+    .paths(&["summary"])
+    .opened(),
     OptionSpec::new("merge_numbered_names", "false", "count names that differ in their numbers as one digest"),
     OptionSpec::new(
         "data",
@@ -151,6 +158,14 @@ pub fn settings(options: &Options) -> Result<Settings, OptionError> {
             _ => Some(options.duration("warmup")?),
         },
     })
+}
+
+/// The totals of the log's server, where they are given.
+pub fn summary(options: &Options) -> Result<Option<ServerTotals>, OptionError> {
+    let OptionValue::File { path, .. } = options.value("summary") else { return Ok(None) };
+    let table =
+        std::fs::read(path).map_err(|cause| options.error("summary", format!("a file was expected: {cause}")))?;
+    ServerTotals::read(&table).map(Some).map_err(|why| options.error("summary", why))
 }
 
 pub fn source(options: &Options) -> Result<Source, OptionError> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capture::Class;
+use capture::{Class, Coverage, Total};
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Rows};
 use load::{
     AnswerLog, Answering, Asked, Bells, ClientFuture, Compared, DerivedMetrics, HasPlans, LoggedDigest, Metric,
@@ -12,7 +12,7 @@ use load::{
 
 use crate::client::{COUNTS, Client, ORDER_BROKEN, ORDER_WAIT_US};
 use crate::digest::About;
-use crate::options::{OPTIONS, Pacing, Settings, own_data, settings, source};
+use crate::options::{OPTIONS, Pacing, Settings, own_data, settings, source, summary};
 use crate::order::Order;
 use crate::plans;
 use crate::run::Run;
@@ -38,6 +38,9 @@ const STATEMENT_US: u64 = 200;
 /// A digest with fewer calls in the measured part, or a smaller share of the time of the log, has no verdict.
 const JUDGED_CALLS_MIN: u64 = 30;
 const JUDGED_SHARE_MIN: f64 = 0.001;
+/// Statements that the log lacks and a note names, and letters of each.
+const NAMED: usize = 3;
+const NAMED_LETTERS: usize = 60;
 /// Of the sessions' time, spent waiting for the order.
 const ORDER_BOUND: f64 = 0.2;
 const QUIET: Duration = Duration::from_secs(60);
@@ -49,6 +52,8 @@ struct Replay {
     own_data: Option<OwnData>,
     /// What its data are recognised by: the log is no part of them.
     data_key: String,
+    /// How much of its server's work the log has.
+    coverage: Option<String>,
     /// Of one load; none before.
     run: Option<Arc<Run>>,
     /// Where its answers are kept.
@@ -61,8 +66,10 @@ impl Replay {
         let source = source(options)?;
         let own_data = own_data(options)?;
         let schedule = schedule(&source)?;
-        let replay =
-            Replay { schedule, settings, data_key: data_key(own_data.as_ref()), own_data, run: None, answers: None };
+        let texts = || schedule.digests.iter().map(|about| about.text.as_bytes());
+        let coverage = summary(options)?.and_then(|totals| covered(&totals.covered_by(texts())));
+        let data_key = data_key(own_data.as_ref());
+        let replay = Replay { schedule, settings, data_key, coverage, own_data, run: None, answers: None };
         let span = Duration::from_micros(replay.schedule.facts.span_us);
         if replay.settings.warmup.is_some_and(|warmup| warmup >= span) {
             let expected = format!("less than the length of the log was expected, {:.1} s", span.as_secs_f64());
@@ -105,6 +112,7 @@ impl Replay {
             clients.len(),
             facts.span_us as f64 / 1e6,
         )];
+        notes.extend(self.coverage.clone());
         let left_out = |(kind, count, why): &(String, u64, String)| format!("not replayed: {count} {kind} ({why})");
         notes.extend(facts.left_out.iter().map(left_out));
         if facts.is_coarse && self.settings.pacing != Pacing::Fast {
@@ -115,6 +123,20 @@ impl Replay {
         }
         notes
     }
+}
+
+/// `the log has 93.9 % of the calls and 18.2 % of the time that its server counted; most of what it lacks: vacuum t (45.5 %)`
+fn covered(coverage: &Coverage) -> Option<String> {
+    let [calls, time] = coverage.shares()?.map(|share| 100.0 * share);
+    let of_time = |total: &&Total| {
+        let text: String =
+            total.text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAMED_LETTERS).collect();
+        format!("{text} ({:.1} %)", 100.0 * total.time_us / coverage.time_us.1)
+    };
+    let missing: Vec<String> = coverage.missing.iter().take(NAMED).map(of_time).collect();
+    let most =
+        if missing.is_empty() { String::new() } else { format!("; most of what it lacks: {}", missing.join(", ")) };
+    Some(format!("the log has {calls:.1} % of the calls and {time:.1} % of the time that its server counted{most}"))
 }
 
 fn data_key(own_data: Option<&OwnData>) -> String {

@@ -65,6 +65,10 @@ pub struct DigestArgs {
     /// Print this many digests, most time first
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
+    /// Print how much of these totals of the server the log has, and what it lacks: pg_stat_statements as CSV, or
+    /// events_statements_summary_by_digest as `mysql --batch` writes it
+    #[arg(long, value_name = "FILE")]
+    pub summary: Option<PathBuf>,
     /// Print the digests as JSON instead of a table
     #[arg(long)]
     pub json: bool,

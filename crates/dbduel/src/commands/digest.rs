@@ -1,7 +1,9 @@
 //! `dbduel digest`: what the statements of a log cost, by digest. It reads files and meets no server.
 
-use anyhow::{Context, Error};
-use capture::{Digest, Profile, Refused, Summary};
+use std::path::Path;
+
+use anyhow::{Context, Error, anyhow};
+use capture::{Coverage, Digest, Profile, Refused, ServerTotals, Summary, Total};
 use record::format::figures::grouped;
 use serde_json::{Value, json};
 
@@ -10,14 +12,67 @@ use crate::cli::{DigestArgs, exit};
 
 pub fn digest(args: &DigestArgs) -> Result<u8, Failure> {
     let options = args.reading.options().map_err(Failure::usage)?;
+    let totals = args.summary.as_deref().map(totals).transpose()?;
     let profile = capture::profile(&args.logs, &options).map_err(refused)?;
+    let texts = profile.digests.iter().map(|digest| digest.text.as_slice());
+    let coverage = totals.as_ref().map(|totals| totals.covered_by(texts));
     if args.json {
-        let json = serde_json::to_string_pretty(&as_json(&profile, args.top)).context("cannot write the digests")?;
+        let mut json = as_json(&profile, args.top);
+        if let Some(coverage) = &coverage {
+            json["coverage"] = coverage_json(coverage, args.top);
+        }
+        let json = serde_json::to_string_pretty(&json).context("cannot write the digests")?;
         print(&(json + "\n"))?;
     } else {
-        print(&text(&profile, args.top, terminal::width()))?;
+        let width = terminal::width();
+        let covered = coverage.map_or(String::new(), |coverage| covered(&coverage, args.top, width));
+        print(&(text(&profile, args.top, width) + &covered))?;
     }
     Ok(exit::DONE)
+}
+
+fn totals(path: &Path) -> Result<ServerTotals, Failure> {
+    let table = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    ServerTotals::read(&table).map_err(|why| Failure::usage(anyhow!("{}: {why}", path.display())))
+}
+
+/// What the server counted and the log has, then what it lacks.
+fn covered(coverage: &Coverage, top: usize, width: usize) -> String {
+    let Some([of_calls, of_time]) = coverage.shares() else {
+        return "\nThe server's totals have no calls.\n".to_owned();
+    };
+    let (calls, time) = (counted(coverage.calls.1, "call"), duration(coverage.time_us.1));
+    let mut lines = vec![
+        String::new(),
+        format!(
+            "The log has {:.1}% of the server's {calls} and {:.1}% of its {time}.",
+            100.0 * of_calls,
+            100.0 * of_time
+        ),
+    ];
+    if !coverage.missing.is_empty() {
+        lines.push(format!("{} missing, most time first:", counted(coverage.missing.len() as u64, "digest")));
+    }
+    for total in coverage.missing.iter().take(top) {
+        let share = format!("{:.1}%", 100.0 * total.time_us / coverage.time_us.1);
+        let figures = format!("{share:>8}{:>8}{:>8}  ", short(total.calls as f64), duration(total.time_us));
+        let room = width.saturating_sub(figures.chars().count()).max(16);
+        lines.push(figures + &cut(&total.text, room));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn coverage_json(coverage: &Coverage, top: usize) -> Value {
+    let total = |total: &&Total| json!({ "text": total.text, "calls": total.calls, "total_us": total.time_us });
+    json!({
+        "calls": coverage.calls.1,
+        "calls_in_log": coverage.calls.0,
+        "total_us": coverage.time_us.1,
+        "total_us_in_log": coverage.time_us.0,
+        "digests_missing": coverage.missing.len(),
+        "missing": coverage.missing.iter().take(top).map(total).collect::<Vec<_>>(),
+    })
 }
 
 /// A log that cannot be read for what it holds is bad usage; one that the disk does not give is not there.
