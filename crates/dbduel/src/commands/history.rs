@@ -50,7 +50,7 @@ fn run(args: &HistoryRunArgs) -> Result<u8, Failure> {
         experiment = over(&releases)?;
     }
     let plan = plan_experiment(&experiment).map_err(Failure::usage)?;
-    note(&format!("{}: {}", releases.len(), releases.join(", ")));
+    note(&format!("{} releases: {}", releases.len(), releases.join(", ")));
     let interrupted = engine::interruption::flag(exit::INTERRUPTED).context("cannot catch signals")?;
     let active_run = ActiveRun::of(&KNOWN, experiment, plan, &args.runs, &path, None).map_err(failed)?;
     let args = RunArgs { json: args.json, ..RunArgs::of(&args.runs, &args.method) };

@@ -285,10 +285,11 @@ pub fn ranked_caveats(evidence: &Evidence) -> Vec<(&'static str, String)> {
         let with_kind = |caveat: &Caveat| Some((caveat.as_str(), caveat_sentence(evidence, *caveat)?));
         caveats.iter().filter_map(with_kind).collect()
     };
-    // What was compared stands before how long.
-    let kind = FindingKind::DefaultsChanged;
-    let defaults = sentences::findings::sentence(evidence, kind).map(|sentence| (kind.as_str(), sentence));
-    of(first).into_iter().chain(defaults).chain(of(rest)).collect()
+    // What was compared stands before how, and how before how long.
+    let found =
+        |kind: FindingKind| sentences::findings::sentence(evidence, kind).map(|sentence| (kind.as_str(), sentence));
+    let (work, defaults) = (found(FindingKind::WorkDiffers), found(FindingKind::DefaultsChanged));
+    work.into_iter().chain(of(first)).chain(defaults).chain(of(rest)).collect()
 }
 
 fn importance(caveat: Caveat) -> usize {

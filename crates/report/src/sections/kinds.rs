@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use analysis::{Comparison, Explained, HeadToHead, Part, Parts, Verdict, WorkloadConclusions};
 
-use record::format::operations::MOVED;
+use record::format::operations::{MOVED, SHORT};
 
 use super::levels::interval_title;
 use super::plans::Marks;
@@ -72,7 +72,7 @@ fn map_cell(comparison: Option<&Comparison>) -> Cell {
     let Some((comparison, ratio)) = comparison.and_then(|one| Some((one, one.ratio?))) else { return "".into() };
     let is_decided = matches!(comparison.verdict, Verdict::Faster | Verdict::Slower);
     let text = wording::ratio(comparison);
-    let text = if is_decided { Text::plain(text) } else { Text::plain("").and_quiet(format!("({text})")) };
+    let text = Text::plain(if is_decided { text } else { format!("({text})") });
     Cell { key: Some(ratio), heat: Some(Heat { ratio, is_decided }), ..Cell::from(text) }
 }
 
@@ -114,13 +114,19 @@ fn about_groups(parts: &Parts) -> String {
 /// How far the verdicts of single kinds hold.
 fn about_kinds(parts: &Parts) -> String {
     let kinds = count(parts.operations.len(), "kind");
-    match parts.screened {
+    let shared = match parts.screened {
         true => format!(
             "Screening: each interval holds by itself; of the verdicts among {kinds}, one in twenty is false on average \
              (Benjamini-Hochberg)."
         ),
         false => format!("{kinds} share the error of 5 %."),
-    }
+    };
+    let short = if has_every(parts, SHORT) {
+        " Each kind had a short time in a trial: longer ones have narrower intervals."
+    } else {
+        ""
+    };
+    shared + short
 }
 
 /// The means of the groups, and of all kinds.
@@ -221,17 +227,23 @@ fn table(duel: &HeadToHead, parts: &Parts, mark: &dyn Fn(&str) -> &'static str) 
     ];
     let mut table = Table { sortable: true, ..Table::new(columns) };
     for kind in sorted(parts) {
-        table.push(RowKind::Plain, kind_row(kind, mark(&kind.name)));
+        let marks: &[&str] = if has_every(parts, SHORT) { &[] } else { &kind.marks };
+        table.push(RowKind::Plain, kind_row(kind, marks, mark(&kind.name)));
     }
     table.without_empty_columns()
 }
 
-fn kind_row(kind: &Part, mark: &str) -> [Cell; 9] {
+/// A mark that all rows have is a note, and no mark of a row.
+fn has_every(parts: &Parts, mark: &str) -> bool {
+    parts.operations.iter().all(|kind| kind.marks == [mark])
+}
+
+fn kind_row(kind: &Part, marks: &[&str], mark: &str) -> [Cell; 9] {
     let comparison = &kind.comparison;
     let keyed = |text: String, key: Option<f64>| Cell { key, ..Cell::from(text) };
     // A cost is compared as less is better; here it is what the candidate needs of what the baseline does.
     let cpu = kind.cost.as_ref().and_then(|cost| cost.ratio).map(|ratio| 1.0 / ratio);
-    let marks: String = kind.marks.iter().map(|mark| format!(", {mark}")).collect();
+    let marks: String = marks.iter().map(|mark| format!(", {mark}")).collect();
     let (one, other) = (comparison.baseline_value, comparison.candidate_value);
     [
         kind.name.as_str().into(),

@@ -1,8 +1,10 @@
 //! One candidate under several workloads, one of which has kinds of statements: one answer over all of them; and what
 //! was measured of each server before the first block.
 
+use std::collections::BTreeSet;
+
 use analysis::differences::{Difference, PlanPair, drifts};
-use analysis::{HeadToHead, LeftOut, Part, Parts, Verdict, WorkloadConclusions};
+use analysis::{Facts, HeadToHead, LeftOut, Part, Parts, Verdict, WorkloadConclusions};
 use record::format::operations::WRONG;
 use record::format::{DecisionKind, LoadRecord, Purpose, RecoveryRecord, TrialRecord};
 
@@ -16,8 +18,9 @@ use crate::wording::{self, count, joined, number};
 /// Kinds, statements and gaps that a line names.
 const NAMED: usize = 4;
 
-const ABOUT: &str = "Login and commit: the first ones, from the restart after a kill under load. Load: all tables into an empty server. \
-                     Both before the first block; no verdict comes from them.";
+const OF_KILLS: &str = "Login and commit: the first ones, from the restart after a kill under load.";
+const OF_LOADS: &str = "Load: all tables into an empty server.";
+const BEFORE: &str = "Measured before the first block; no verdict comes from them.";
 
 type Pair<'a> = (&'a WorkloadConclusions, &'a HeadToHead);
 
@@ -86,7 +89,8 @@ fn has(duel: &HeadToHead, verdict: Verdict) -> bool {
     duel.overall.verdict == verdict || kinds_of(duel).is_some_and(|parts| !kinds_with(parts, verdict).is_empty())
 }
 
-/// `` `8.0` is slower than `5.7` in 2 of 4 workloads and in 14 of 82 kinds of statements, and faster in … ``
+/// `` `8.0` is slower than `5.7` in 2 of 4 workloads and in 14 of 82 kinds of statements, and faster in … `` or `` `18` is not
+/// shown to be slower than `13` in any of 4 workloads and 84 kinds of statements; faster in 1 kind. ``
 fn headline(pairs: &[Pair]) -> String {
     let duel = pairs[0].1;
     let workloads = |verdict: Verdict| pairs.iter().filter(|(_, duel)| duel.overall.verdict == verdict).count();
@@ -97,15 +101,16 @@ fn headline(pairs: &[Pair]) -> String {
     let some = some.into_iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(number, noun));
     let faster = some.collect::<Vec<_>>().join(" and in ");
     let faster = if faster.is_empty() { "none of them" } else { &faster };
-    format!(
-        "`{}` is slower than `{}` in {} of {} and in {} of {}, and faster in {faster}.",
-        duel.candidate,
-        duel.baseline,
-        workloads(Verdict::Slower),
-        count(pairs.len(), "workload"),
-        kinds(Verdict::Slower),
-        wording::count_of(all, "kind of statements", "kinds of statements"),
-    )
+    let (candidate, baseline, of_all) = (&duel.candidate, &duel.baseline, count(pairs.len(), "workload"));
+    let of_kinds = wording::count_of(all, "kind of statements", "kinds of statements");
+    match (workloads(Verdict::Slower), kinds(Verdict::Slower)) {
+        (0, 0) => format!(
+            "`{candidate}` is not shown to be slower than `{baseline}` in any of {of_all} and {of_kinds}; faster in {faster}."
+        ),
+        (some, kinds) => format!(
+            "`{candidate}` is slower than `{baseline}` in {some} of {of_all} and in {kinds} of {of_kinds}, and faster in {faster}."
+        ),
+    }
 }
 
 /// Workloads with that verdict and their ratios, then kinds.
@@ -153,12 +158,16 @@ fn answers(pairs: &[Pair]) -> Vec<String> {
         let ours = all.iter().filter(|one| one.contender == *contender && (one.kind == WRONG) == is_wrong);
         ours.map(|one| one.name.as_str()).collect()
     };
-    let line = |contender: &String, is_wrong: bool| {
-        let names = of(contender, is_wrong);
-        let word = if is_wrong { "answers wrongly" } else { "cannot run" };
-        (!names.is_empty()).then(|| format!("`{contender}` {word}: {}", some(names)))
-    };
-    [true, false].iter().flat_map(|wrong| contenders.iter().filter_map(|one| line(one, *wrong))).collect()
+    let line = |who: &str, names: Vec<&str>| (!names.is_empty()).then(|| format!("{who}: {}", some(names)));
+    let [wrong, others] = [true, false].map(|is_wrong| contenders.map(|contender| of(contender, is_wrong)));
+    let wrong =
+        contenders.into_iter().zip(wrong).filter_map(|(one, names)| line(&format!("`{one}` answers wrongly"), names));
+    let both: Vec<&str> = others[0].iter().filter(|name| others[1].contains(name)).copied().collect();
+    let one_only = contenders.into_iter().zip(&others).filter_map(|(one, names)| {
+        let names = names.iter().filter(|name| !both.contains(name)).copied().collect();
+        line(&format!("`{one}` cannot run"), names)
+    });
+    wrong.chain(one_only).chain(line("Neither can run", both.clone())).collect()
 }
 
 /// What to try before the answer is no, where anything is slower; what would decide more.
@@ -167,13 +176,25 @@ fn tries(evidence: &Evidence, pairs: &[Pair], difference: Option<&Difference>) -
     let slower: Vec<&Part> = kinds(pairs).flat_map(|parts| kinds_with(parts, Verdict::Slower)).collect();
     let mut tries = Vec::new();
     if pairs.iter().any(|(_, duel)| has(duel, Verdict::Slower)) {
+        let work = evidence.conclusions.findings.iter().find_map(|finding| match &finding.facts {
+            Facts::WorkDiffers(all) => Some(all),
+            _ => None,
+        });
+        if let Some(all) = work {
+            let names: BTreeSet<&str> = all.iter().map(|one| one.setting.as_str()).collect();
+            let names = joined(names.into_iter().map(|name| format!("`{name}`")).collect());
+            tries.push(format!("give both the same {names}: part of what is slower may be theirs"));
+        }
         let changed = difference.map(|one| differing(one).map(|pair| pair.statement).collect::<Vec<&str>>());
         let names = slower.iter().map(|kind| kind.name.as_str());
         let planned: Vec<&str> = names.filter(|name| changed.as_ref().is_some_and(|all| all.contains(name))).collect();
         if !planned.is_empty() {
             tries.push(format!("see the plans of {}, which are slower and have another plan", some(planned)));
         }
-        if let Some(same) = difference.and_then(|one| one.same_settings.as_ref()) {
+        let versions: BTreeSet<(&str, &str)> =
+            evidence.run.contenders.values().map(|facts| (facts.family.as_str(), facts.version.as_str())).collect();
+        let same = difference.and_then(|one| one.same_settings.as_ref()).filter(|_| versions.len() > 1);
+        if let Some(same) = same {
             let settings = count(same.changed, "setting");
             tries.push(format!(
                 "measure `{candidate}` with {settings} of `{}` beside it (the contender stands under What differs \
@@ -241,7 +262,9 @@ pub fn before(evidence: &Evidence) -> Vec<Block> {
     }
     let missing = Block::list(stopped(not_measured(evidence)));
     let table = Block::table(table.without_empty_columns());
-    let about = table.is_some().then(|| Block::note(ABOUT));
+    let parts = [(!kills.is_empty(), OF_KILLS), (!loads.is_empty(), OF_LOADS), (true, BEFORE)];
+    let about: Vec<&str> = parts.into_iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| text).collect();
+    let about = table.is_some().then(|| Block::note(about.join(" ")));
     table.into_iter().chain(missing).chain(about).collect()
 }
 

@@ -4,6 +4,7 @@
 
 use analysis::differences::{Difference, PlanPair, Plans, drifts};
 use analysis::plan_causes::{PlanCause, is_of, is_plan_of, is_run_alike, part_of, plan_causes};
+use analysis::plan_tests::Tests;
 use analysis::{HeadToHead, Part, WorkloadConclusions};
 use record::format::StatementPlan;
 
@@ -34,7 +35,9 @@ impl Topic for PlansOfStatements {
         let all = drifts(&evidence.plan, &evidence.run);
         let mut body: Vec<Block> = all.iter().flat_map(|drift| of_pair(evidence, drift)).collect();
         if !body.is_empty() {
-            body.insert(0, Block::note(ABOUT));
+            let about = Block::note(ABOUT);
+            let is_for_the_page = body.iter().all(|block| matches!(block, Block::OnPage(_)));
+            body.insert(0, if is_for_the_page { Block::OnPage(vec![about]) } else { about });
         }
         Section::of("plans", "Plans of statements", body)
     }
@@ -216,5 +219,8 @@ pub fn causes_of<T>(
     each: impl Fn(&PlanCause) -> T,
 ) -> Vec<T> {
     let differences = drifts(&evidence.plan, &evidence.run);
-    plan_causes(workload, duel, &differences).iter().map(each).collect()
+    let mut found = plan_causes(workload, duel, &differences);
+    let Evidence { plan, run, trials, .. } = evidence;
+    Tests { plan, run, measured: trials.measured(), probes: trials.probes() }.put(&mut found);
+    found.iter().map(each).collect()
 }
