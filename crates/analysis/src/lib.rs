@@ -35,6 +35,7 @@ mod operations;
 mod overall;
 pub mod plan_causes;
 pub mod plan_changes;
+pub mod plan_tests;
 pub mod race;
 mod scaling;
 mod scope;

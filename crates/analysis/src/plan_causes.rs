@@ -1,14 +1,17 @@
 //! What changed plans may explain.
 //!
 //! A changed plan is a fact; that it makes a statement slower is not shown by it. It is possible where the statement is
-//! shown to differ, and likely where the server also reads more rows or pages.
+//! shown to differ, and likely where the server also reads more rows or pages. A test in which both run it alike confirms it.
 
+use std::collections::BTreeMap;
+
+use record::format::StatementPlan;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::comparison::{Comparison, Verdict};
 use super::conclusions::{HeadToHead, WorkloadConclusions};
-use super::diagnosis::{Cost, Grade};
+use super::diagnosis::{Cost, Grade, TestOutcome};
 use super::differences::{Difference, PlanPair};
 use super::operations::Part;
 use super::plan_changes::PlanChange;
@@ -30,6 +33,28 @@ pub struct PlanCause<'a> {
     pub change: &'a PlanChange,
     /// Costs that moved in the same direction.
     pub agree: Vec<&'a Cost>,
+    /// What the verdict comes from.
+    #[serde(skip)]
+    pub comparison: &'a Comparison,
+    /// Of baseline and candidate.
+    #[serde(skip)]
+    pub plans: [&'a StatementPlan; 2],
+    /// What became of the difference once both ran the statement alike, where that was tested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test: Option<PlanTest<'a>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct PlanTest<'a> {
+    /// Settings of both servers, as far as each has them.
+    pub switched_off: BTreeMap<&'a str, &'a str>,
+    pub outcome: TestOutcome,
+}
+
+impl PlanTest<'_> {
+    pub fn is_confirming(&self) -> bool {
+        matches!(&self.outcome, TestOutcome::Ended(change) if change.confirms)
+    }
 }
 
 /// What a server reads in one transaction.
@@ -45,7 +70,9 @@ pub fn plan_causes<'a>(
     let plans = of_pair.flat_map(|one| &one.plans).filter(|plans| is_of(plans.title, &workload.workload));
     let mut found: Vec<PlanCause> = Vec::new();
     for pair in plans.flat_map(|plans| &plans.statements) {
-        let Some(change) = &pair.change else { continue };
+        let (Some(change), Some(baseline), Some(candidate)) = (&pair.change, pair.baseline, pair.candidate) else {
+            continue;
+        };
         let part = part_of(duel, pair);
         let comparison = part.map_or(&duel.overall, |part| &part.comparison);
         let is_known =
@@ -66,6 +93,9 @@ pub fn plan_causes<'a>(
             verdict: comparison.verdict,
             change,
             agree,
+            comparison,
+            plans: [baseline, candidate],
+            test: None,
         });
     }
     found.sort_by_key(|cause| cause.grade == Grade::Weak);

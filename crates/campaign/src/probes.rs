@@ -45,6 +45,8 @@ pub trait Probe {
     }
     /// What such a trial has otherwise than a trial of the plan.
     fn adapt<'a>(&'a self, _planned: &PlannedTrial, _trial: &mut Trial<'a>) {}
+    /// Keeps what a server was asked in such a trial, beside the facts of its contender.
+    fn keep(&self, _planned: &PlannedTrial, _finished: &mut Finished, _run: &mut RunRecord) {}
     /// Runs such a trial, where it needs more than the others.
     fn run(&self, trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(load::Live)) -> Result<Finished> {
         Ok(run_trial(trial, observers, live)?)
@@ -167,9 +169,13 @@ impl Bench<'_> {
         probe.adapt(&planned, &mut trial);
         let progress = self.progress;
         let mut live = |now: load::Live| progress.live(title, &trial, &now);
-        let finished = probe.run(&trial, &mut self.observers, &mut live)?;
+        let mut finished = probe.run(&trial, &mut self.observers, &mut live)?;
         if self.interrupted.load(Ordering::Relaxed) {
             return Err(Interrupted.into());
+        }
+        if !finished.plans.is_empty() {
+            probe.keep(&planned, &mut finished, self.run);
+            self.active_run.run_dir.write_run(self.run)?;
         }
         let (run_dir, trials) = (&self.active_run.run_dir, &mut self.trials);
         let mut keep = |record: TrialRecord| {

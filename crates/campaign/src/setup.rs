@@ -675,6 +675,7 @@ impl<'a> Setup<'a> {
                 isolation: BTreeMap::new(),
                 ddl: BTreeMap::new(),
                 plans: BTreeMap::new(),
+                plan_tests: Vec::new(),
                 checksums: BTreeMap::new(),
                 data_bytes: BTreeMap::new(),
                 build,

@@ -389,7 +389,8 @@ pub struct MethodArgs {
     #[arg(long)]
     pub accept_noisy: bool,
     /// Test causes after the verdict: four more blocks, with the data on tmpfs where the cause is I/O,
-    /// with one client where it is locks; only this makes a cause `confirmed`
+    /// with one client where it is locks, with steps of plans switched off where it is another plan;
+    /// only this makes a cause `confirmed`
     #[arg(long)]
     pub test_causes: bool,
     /// Profile one more trial of each contender after the verdict: flame graphs by `perf`, and wait

@@ -8,6 +8,7 @@ use record::format::PlanNode;
 
 use crate::Waits;
 use crate::counters::{Counters, DeferredWork};
+use crate::plan_switches::PlanSwitch;
 
 /// What an engine shows of a server that runs. What it lacks is absent from reports, never zero.
 pub trait Observe: Sync {
@@ -24,6 +25,10 @@ pub trait Observe: Sync {
     /// How the server would run a statement, which is not run. What the server answers is read here, and nothing of it is
     /// trusted.
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained>;
+    /// What keeps the server from steps of its plans, as settings that it starts with.
+    fn plan_switches(&self) -> &'static [PlanSwitch] {
+        &[]
+    }
     /// What of it shows deferred work.
     fn deferred_work(&self) -> &'static DeferredWork;
     /// How much of that work is left, by the names of [`DeferredWork::amounts`].

@@ -37,9 +37,9 @@ use engine::settings::{Agreement, Effective, parse_size, parse_switch, plain};
 use engine::tunable::{Tunable, Tuning};
 use engine::{
     Adopts, Cost, DATABASE, DumpTaker, Engine, Exit, Explained, Found, Installation, Integrity, Launch, Link,
-    NOT_KNOWN, Observe, Program, Purpose, Release, Reserved, Sample, SettingsFile, Site, StartFiles, StartOptions,
-    Surroundings, Waits, Whereabouts, client_program, database_in, log_tail, server_environment, version_numbers,
-    version_output,
+    NOT_KNOWN, Observe, PlanSwitch, Program, Purpose, Release, Reserved, Sample, SettingsFile, Site, StartFiles,
+    StartOptions, Surroundings, Waits, Whereabouts, client_program, database_in, log_tail, server_environment,
+    version_numbers, version_output,
 };
 
 const ADMINISTRATOR: &str = "root";
@@ -539,6 +539,10 @@ impl Observe for MysqlFamily {
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
         plans::explain(admin, sql)
+    }
+
+    fn plan_switches(&self) -> &'static [PlanSwitch] {
+        plans::SWITCHES
     }
 
     fn deferred_work(&self) -> &'static DeferredWork {

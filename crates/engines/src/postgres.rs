@@ -34,8 +34,9 @@ use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
     Account, Adopts, Client, Cost, DATABASE, DumpTaker, Engine, Explained, Found, Installation, Integrity, Launch,
-    Layout, Observe, Package, Purpose, Release, Reserved, Sample, SettingsFile, Site, StartFiles, StartOptions,
-    Surroundings, Waits, Whereabouts, client_program, database_in, read_folder, version_numbers, version_output,
+    Layout, Observe, Package, PlanSwitch, Purpose, Release, Reserved, Sample, SettingsFile, Site, StartFiles,
+    StartOptions, Surroundings, Waits, Whereabouts, client_program, database_in, read_folder, version_numbers,
+    version_output,
 };
 
 pub struct Postgres;
@@ -544,6 +545,10 @@ impl Observe for Postgres {
 
     fn explain(&self, admin: &mut Admin, sql: &str) -> Result<Explained> {
         plans::explain(admin, sql)
+    }
+
+    fn plan_switches(&self) -> &'static [PlanSwitch] {
+        plans::SWITCHES
     }
 
     fn deferred_work(&self) -> &'static DeferredWork {

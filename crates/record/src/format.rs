@@ -27,7 +27,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use crate::point::{Point, point_text};
-pub use cause_test::ContrastRecord;
+pub use cause_test::{ContrastRecord, PlanTestRecord};
 pub use check::CheckRecord;
 pub use decision::{DecisionKind, DecisionRecord};
 pub use declared::{KindRecord, MetricRecord};
@@ -247,6 +247,9 @@ pub struct ContenderFacts {
     /// own: asked once, behind the interval of a trial. Older runs asked before the first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub plans: BTreeMap<String, Vec<StatementPlan>>,
+    /// The same inside cause tests that forced another plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plan_tests: Vec<PlanTestRecord>,
     /// Checksums of what the rehearsal's queries returned, by workload label as above and by query.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checksums: BTreeMap<String, BTreeMap<String, String>>,

@@ -134,9 +134,16 @@ impl CauseTest {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
-    NotRun { because: String },
-    Failed { contender: String, failure: Failure },
+    NotRun {
+        because: String,
+    },
+    Failed {
+        contender: String,
+        failure: Failure,
+    },
     Ended(GapChange),
+    /// The servers still ran the statement differently, or did not show how.
+    NotAlike,
 }
 
 /// What became of a difference in throughput once its supposed cause was gone.

@@ -106,12 +106,30 @@ pub(super) fn outcome(scope: &Scope, metric: &str, rule: &Rule, side: Side, poin
 }
 
 fn gap_change(scope: &Scope, metric: &str, record: &ContrastRecord, side: Side) -> Option<GapChange> {
-    let gap = Gap::of(scope, metric, record, side)?;
-    let [before, after] = [&gap.before, &gap.after].map(|log_ratios| stats::mean(log_ratios).unwrap_or_default());
+    let of_side = |log_ratio: f64| if side == Side::Candidate { log_ratio } else { -log_ratio };
+    let points = std::slice::from_ref(&record.point);
+    let blocks = (1..=scope.plan.method.blocks).filter_map(|block| pairs(scope, metric, points, block));
+    let before: Vec<f64> = blocks.flatten().map(|[baseline, candidate]| (candidate / baseline).ln()).collect();
+    let both = record.candidate_values.iter().zip(&record.baseline_values);
+    let after: Vec<f64> = both.map(|(candidate, baseline)| (candidate / baseline).ln()).collect();
+    let [before, after] = [before, after].map(|log_ratios| log_ratios.into_iter().map(of_side).collect());
     let (own, other) = match side {
         Side::Candidate => (&record.candidate_values, &record.baseline_values),
         Side::Baseline => (&record.baseline_values, &record.candidate_values),
     };
+    change(metric, [before, after], [own, other], scope.plan.method.confidence)
+}
+
+/// From log ratios of one side over the other, before and in the test, and what both had in the test. None as long as blocks
+/// are missing.
+pub(crate) fn change(
+    metric: &str,
+    log_ratios: [Vec<f64>; 2],
+    [own, other]: [&[f64]; 2],
+    confidence: f64,
+) -> Option<GapChange> {
+    let gap = Gap::of(log_ratios, confidence)?;
+    let [before, after] = [&gap.before, &gap.after].map(|log_ratios| stats::mean(log_ratios).unwrap_or_default());
     let mean = |values: &[f64]| stats::mean(&values.iter().map(|value| value.ln()).collect::<Vec<_>>()).map(f64::exp);
     let pair = |bounds: Interval| (bounds.low, bounds.high);
     Some(GapChange {
@@ -120,7 +138,7 @@ fn gap_change(scope: &Scope, metric: &str, record: &ContrastRecord, side: Side) 
         other: mean(other),
         before,
         after,
-        after_bounds: stats::t_interval(&gap.after, scope.plan.method.confidence).map(pair),
+        after_bounds: stats::t_interval(&gap.after, confidence).map(pair),
         removed: gap.removed,
         removed_bounds: pair(gap.bounds),
         removed_share: gap.share(),
@@ -145,21 +163,13 @@ struct Gap {
 }
 
 impl Gap {
-    /// None as long as blocks are missing.
-    fn of(scope: &Scope, metric: &str, record: &ContrastRecord, side: Side) -> Option<Gap> {
-        let of_side = |log_ratio: f64| if side == Side::Candidate { log_ratio } else { -log_ratio };
-        let points = std::slice::from_ref(&record.point);
-        let blocks = (1..=scope.plan.method.blocks).filter_map(|block| pairs(scope, metric, points, block));
-        let before: Vec<f64> = blocks.flatten().map(|[baseline, candidate]| (candidate / baseline).ln()).collect();
-        let both = record.candidate_values.iter().zip(&record.baseline_values);
-        let after: Vec<f64> = both.map(|(candidate, baseline)| (candidate / baseline).ln()).collect();
-        let [before, after] = [before, after].map(|log_ratios| {
-            log_ratios.into_iter().filter(|ratio| ratio.is_finite()).map(of_side).collect::<Vec<f64>>()
-        });
+    fn of(log_ratios: [Vec<f64>; 2], confidence: f64) -> Option<Gap> {
+        let [before, after] =
+            log_ratios.map(|all| all.into_iter().filter(|ratio| ratio.is_finite()).collect::<Vec<f64>>());
         if after.len() < BLOCKS {
             return None;
         }
-        let (grown, bounds) = stats::difference_interval(&after, &before, scope.plan.method.confidence)?;
+        let (grown, bounds) = stats::difference_interval(&after, &before, confidence)?;
         // A gap is gone by as much as the side that was behind has come up.
         let is_behind = stats::mean(&before)? < 0.0;
         let turned = Interval { low: -bounds.high, high: -bounds.low };

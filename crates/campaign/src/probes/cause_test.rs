@@ -1,6 +1,7 @@
 //! Behind the verdict: points of findings once more, without their supposed cause.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -9,16 +10,19 @@ use procfs::Current;
 
 use super::{Bench, Probe};
 use crate::setup::conditions;
+use analysis::plan_tests::{self, PlanTestDue};
 use analysis::{EndReason, conclude};
-use engine::{Cache, WorkFolder, free_bytes};
+use engine::{Cache, SwitchedOff, WorkFolder, free_bytes};
 use experiment::plan::cause_test::blocks;
 use experiment::quantity::bytes_text;
 use experiment::{Method, PageCache, Storage};
-use record::format::{ContrastKind, PlannedTrial, Purpose, RunRecord};
-use trial::{Environment, Trial};
+use record::format::{ContrastKind, PlanRecord, PlanTestRecord, PlannedTrial, Point, Purpose, RunRecord};
+use trial::{Environment, Explaining, Finished, Trial};
 
 /// What trials write makes their data grow.
 const GROWTH: u64 = 2;
+/// Asking for plans is no part of what is measured, and comes once for each server.
+const EXPLAINING_MAX: Duration = Duration::from_secs(20);
 
 /// Puts to the test what the run's findings suppose, where that was asked for.
 pub struct CauseTests<'a> {
@@ -27,12 +31,25 @@ pub struct CauseTests<'a> {
     /// Files on tmpfs are in memory, and nothing makes them cold.
     method: Method,
     tmpfs: OnceCell<WorkFolder>,
+    forced: OnceCell<Vec<Forced>>,
+}
+
+/// One side of a test in which both run their statements alike.
+struct Forced {
+    workload: String,
+    candidate: String,
+    contender: String,
+    /// What is switched off of this server.
+    off: BTreeMap<String, String>,
+    settings: BTreeMap<String, String>,
+    /// The name of the data, and what is asked about their statements.
+    asked: (String, Explaining),
 }
 
 impl<'a> CauseTests<'a> {
     pub fn new(ended: EndReason, method: &Method, cache: &'a Cache) -> CauseTests<'a> {
         let method = Method { page_cache: PageCache::Warm, ..method.clone() };
-        CauseTests { ended, cache, method, tmpfs: OnceCell::new() }
+        CauseTests { ended, cache, method, tmpfs: OnceCell::new(), forced: OnceCell::new() }
     }
 
     /// Where the data lie in memory; the inner error gives the reason they cannot.
@@ -43,6 +60,42 @@ impl<'a> CauseTests<'a> {
         let tmpfs = self.cache.work_on(&Storage::Tmpfs).map_err(|error| format!("{error:#}"))?;
         Ok(self.tmpfs.get_or_init(|| tmpfs))
     }
+
+    fn forced(&self, planned: &PlannedTrial) -> Option<&Forced> {
+        let Purpose::CauseTest { cause: ContrastKind::OtherPlan, candidate } = &planned.purpose else { return None };
+        let of = (&planned.workload, candidate, &planned.contender);
+        self.forced.get()?.iter().find(|one| (&one.workload, &one.candidate, &one.contender) == of)
+    }
+}
+
+/// What both sides of a test are started with; less than two where a side has no settings of ours, or no plans.
+fn sides(bench: &Bench, test: &PlanTestDue) -> Vec<Forced> {
+    let (due, plan) = (&test.due, bench.plan());
+    let side = |contender: &str| -> Option<Forced> {
+        let planned = planned_at(plan, &due.workload, &due.point, contender).filter(|_| bench.setup.has(contender))?;
+        let trial = bench.setup.trial(planned, Path::new(""), Duration::ZERO);
+        let Environment::Managed { installation, settings, .. } = trial.environment else { return None };
+        let switches = installation.engine().observe()?.plan_switches();
+        let mut all = SwitchedOff::default();
+        for [from, to] in &test.plans {
+            all.force(switches, from, to);
+        }
+        let off = all.settings(&bench.run.contenders.get(contender)?.effective_settings, settings);
+        Some(Forced {
+            workload: due.workload.clone(),
+            candidate: due.candidate.clone(),
+            contender: contender.to_owned(),
+            settings: settings.iter().chain(&off).map(|(name, value)| (name.clone(), value.clone())).collect(),
+            off,
+            asked: bench.setup.explaining(planned, EXPLAINING_MAX)?,
+        })
+    };
+    [plan.baseline.as_str(), due.candidate.as_str()].into_iter().filter_map(side).collect()
+}
+
+fn planned_at<'a>(plan: &'a PlanRecord, workload: &str, point: &Point, contender: &str) -> Option<&'a PlannedTrial> {
+    let place = (workload, point, contender);
+    plan.trials.iter().find(|trial| (trial.workload.as_str(), &trial.point, trial.contender.as_str()) == place)
 }
 
 impl Probe for CauseTests<'_> {
@@ -54,39 +107,71 @@ impl Probe for CauseTests<'_> {
         // As the report will judge it.
         let judged = RunRecord { ended_by: Some(self.ended.as_str().to_owned()), ..bench.run.clone() };
         let conclusions = conclude(plan, &judged, &bench.trials);
-        let tests = conclusions.contrasts().enumerate();
+        let of_plans = plan_tests::due(plan, &judged, &conclusions);
+        self.forced.get_or_init(|| of_plans.iter().flat_map(|test| sides(bench, test)).collect());
+        let tests = conclusions.contrasts().chain(of_plans.iter().map(|test| &test.due)).enumerate();
         let trials = tests.map(|(at, due)| blocks(plan, at, due.contrast, &due.workload, &due.candidate, &due.point));
         trials.map(|blocks| blocks.into_iter().flatten().collect()).collect()
     }
 
     fn refusal(&self, bench: &Bench, set: &[PlannedTrial]) -> Result<Option<String>> {
-        let setup = bench.setup;
-        if !is_on_tmpfs(&set[0]) {
-            let is_alone = setup.trial(&set[0], Path::new(""), Duration::ZERO).clients == 1;
-            return Ok(is_alone.then(|| "there is one client at this point anyway".to_owned()));
-        }
-        match self.tmpfs() {
-            Ok(tmpfs) => without_memory(bench, &set[..2], tmpfs),
-            Err(why) => Ok(Some(why)),
+        match kind(&set[0]) {
+            ContrastKind::OneClient => {
+                let is_alone = bench.setup.trial(&set[0], Path::new(""), Duration::ZERO).clients == 1;
+                Ok(is_alone.then(|| "there is one client at this point anyway".to_owned()))
+            }
+            ContrastKind::OtherPlan => {
+                let sides: Vec<Option<&Forced>> = set[..2].iter().map(|planned| self.forced(planned)).collect();
+                Ok(match sides.iter().all(Option::is_some) {
+                    false => Some("dbduel has no say in the settings of both servers".to_owned()),
+                    true => sides.iter().flatten().all(|side| side.off.is_empty()).then(|| {
+                        "no setting of these servers keeps them from steps that only one of the plans has".to_owned()
+                    }),
+                })
+            }
+            ContrastKind::Tmpfs => match self.tmpfs() {
+                Ok(tmpfs) => without_memory(bench, &set[..2], tmpfs),
+                Err(why) => Ok(Some(why)),
+            },
         }
     }
 
     fn adapt<'a>(&'a self, planned: &PlannedTrial, trial: &mut Trial<'a>) {
-        if !is_on_tmpfs(planned) {
-            trial.clients = 1;
-            return;
-        }
-        trial.conditions = conditions(&self.method, None);
-        let tmpfs = self.tmpfs.get().expect("a test without tmpfs was refused");
+        let other_work = match kind(planned) {
+            ContrastKind::OneClient => return trial.clients = 1,
+            ContrastKind::OtherPlan => None,
+            ContrastKind::Tmpfs => {
+                trial.conditions = conditions(&self.method, None);
+                Some(self.tmpfs.get().expect("a test without tmpfs was refused"))
+            }
+        };
+        let forced = self.forced(planned);
+        trial.explaining = forced.filter(|_| planned.block == 1).map(|forced| &forced.asked.1);
         match &mut trial.environment {
-            Environment::Managed { work, .. } => *work = tmpfs,
+            Environment::Managed { work, settings, .. } => {
+                *work = other_work.unwrap_or(*work);
+                *settings = forced.map_or(*settings, |forced| &forced.settings);
+            }
             Environment::UserServer(_) => unreachable!("a target was refused"),
         }
     }
+
+    fn keep(&self, planned: &PlannedTrial, finished: &mut Finished, run: &mut RunRecord) {
+        let plans = std::mem::take(&mut finished.plans);
+        let facts = run.contenders.get_mut(&planned.contender);
+        let Some((forced, facts)) = self.forced(planned).zip(facts).filter(|_| !plans.is_empty()) else { return };
+        let Forced { candidate, off, asked: (data, _), .. } = forced;
+        facts.plan_tests.retain(|one| (&one.candidate, &one.data) != (candidate, data));
+        let (candidate, switched_off, data) = (candidate.clone(), off.clone(), data.clone());
+        facts.plan_tests.push(PlanTestRecord { data, candidate, switched_off, plans });
+    }
 }
 
-fn is_on_tmpfs(planned: &PlannedTrial) -> bool {
-    matches!(planned.purpose, Purpose::CauseTest { cause: ContrastKind::Tmpfs, .. })
+fn kind(planned: &PlannedTrial) -> ContrastKind {
+    match planned.purpose {
+        Purpose::CauseTest { cause, .. } => cause,
+        _ => unreachable!("only cause tests are run here"),
+    }
 }
 
 /// Why the data of a block's two trials cannot lie on tmpfs.

@@ -7,7 +7,8 @@ mod words;
 
 use anyhow::{Result, ensure};
 use driver::Admin;
-use engine::{Explained, version_numbers};
+use engine::{Explained, PlanSwitch, version_numbers};
+use record::format::PlanNode;
 
 pub use json::read as read_json;
 pub use rows::read as read_rows;
@@ -17,6 +18,25 @@ const MYSQL_WITH_JSON: &[u32] = &[5, 6, 5];
 const MARIADB_WITH_JSON: &[u32] = &[10, 1, 2];
 /// From here on JSON has another form by default, which has no names for what is compared.
 const MYSQL_WITH_OTHER_JSON: &[u32] = &[8, 3];
+
+const fn flag(off: &'static str, instead_of: &'static str, step: fn(&PlanNode) -> bool) -> PlanSwitch {
+    PlanSwitch { setting: "optimizer_switch", off, step, instead_of }
+}
+
+/// How tables are read is no setting's choice. MySQL 8.0.20 and later have a hash join where they had blocks before, by the
+/// same flag; MariaDB has levels.
+pub const SWITCHES: &[PlanSwitch] = &[
+    flag("block_nested_loop=off", "join", has_buffer),
+    PlanSwitch { setting: "join_cache_level", off: "0", step: has_buffer, instead_of: "join" },
+    flag("join_cache_hashed=off", "join", |node| node.join.as_deref() == Some("hash join")),
+    flag("batched_key_access=off", "join", |node| node.join.as_deref() == Some("batched key access")),
+    flag("index_merge=off", "merge", |node| node.operator == "index merge"),
+    flag("materialization=off", "subquery", |node| node.table.as_deref() == Some("<subquery>")),
+];
+
+fn has_buffer(node: &PlanNode) -> bool {
+    node.join.as_deref().is_some_and(|join| ["block nested loop", "hash join"].contains(&join))
+}
 
 pub fn explain(admin: &mut Admin, sql: &str) -> Result<Explained> {
     let version = admin.server_version().to_owned();

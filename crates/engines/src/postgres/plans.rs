@@ -2,10 +2,41 @@
 
 use anyhow::Result;
 use driver::Admin;
-use engine::Explained;
+use engine::{Explained, PlanSwitch};
 use record::format::PlanNode;
 
 use crate::json_text::Json;
+
+const fn switch(setting: &'static str, instead_of: &'static str, step: fn(&PlanNode) -> bool) -> PlanSwitch {
+    PlanSwitch { setting, off: "off", step, instead_of }
+}
+
+/// A step is avoided rather than forbidden: where there is no other way, the server takes it anyway.
+pub const SWITCHES: &[PlanSwitch] = &[
+    switch("enable_seqscan", "read", |node| node.operator == "Seq Scan"),
+    switch("enable_indexscan", "read", |node| node.operator.starts_with("Index Scan")),
+    switch("enable_indexonlyscan", "read", |node| node.operator.starts_with("Index Only Scan")),
+    switch("enable_bitmapscan", "read", |node| node.operator == "Bitmap Heap Scan"),
+    switch("enable_nestloop", "join", |node| node.operator.starts_with("Nested Loop")),
+    switch("enable_hashjoin", "join", |node| is_join(node, "Hash ")),
+    switch("enable_mergejoin", "join", |node| is_join(node, "Merge ")),
+    switch("enable_hashagg", "groups", |node| node.operator.ends_with("HashAggregate")),
+    switch("enable_sort", "sort", |node| node.operator == "Sort"),
+    switch("enable_incremental_sort", "sort", |node| node.operator == "Incremental Sort"),
+    switch("enable_material", "rows kept", |node| node.operator == "Materialize"),
+    switch("enable_memoize", "rows kept", |node| node.operator == "Memoize"),
+    switch("enable_parallel_hash", "shared hash", |node| node.parallel && node.operator == "Hash"),
+    PlanSwitch {
+        setting: "max_parallel_workers_per_gather",
+        off: "0",
+        step: |node| node.operator.starts_with("Gather"),
+        instead_of: "workers",
+    },
+];
+
+fn is_join(node: &PlanNode, method: &str) -> bool {
+    node.operator.starts_with(method) && node.operator.ends_with("Join")
+}
 
 pub fn explain(admin: &mut Admin, sql: &str) -> Result<Explained> {
     let rows = admin.rows(&format!("EXPLAIN (FORMAT JSON) {sql}"))?;

@@ -45,6 +45,9 @@ pub enum ContrastKind {
     /// Whoever one could wait for.
     #[serde(rename = "one client")]
     OneClient,
+    /// The steps of plans that only one of them has.
+    #[serde(rename = "other plan")]
+    OtherPlan,
 }
 
 impl Purpose {

@@ -13,6 +13,9 @@ use crate::sentences;
 use crate::sentences::probes::{setting, stopped};
 use crate::wording::number;
 
+const NONE_DUE: &str = "Requested, and none was due: no likely cause of this run is I/O or locks, and no statement that is \
+     faster or slower has another plan.";
+
 pub struct Causes;
 
 impl Topic for Causes {
@@ -91,7 +94,7 @@ fn lines(evidence: &Evidence) -> Vec<String> {
     let tests = tests(plan, run, trials.probes());
     let is_over = run.ended_by.as_deref().is_some_and(|why| why != "interrupted");
     if plan.method.contrast && tests.is_empty() && is_over {
-        return vec!["Requested, and none was due: no likely cause of this run is I/O or locks.".to_owned()];
+        return vec![NONE_DUE.to_owned()];
     }
     tests.iter().map(|one| line(plan, one)).collect()
 }

@@ -92,7 +92,7 @@ fn claim_of(kind: CauseKind, who: &str, other: &str) -> String {
 fn lines(cause: &Cause) -> Vec<String> {
     let test = cause.test.as_ref().and_then(|test| match &test.outcome {
         TestOutcome::Ended(change) => Some(changed(cause, test.without, change)),
-        TestOutcome::NotRun { .. } | TestOutcome::Failed { .. } => None,
+        TestOutcome::NotRun { .. } | TestOutcome::Failed { .. } | TestOutcome::NotAlike => None,
     });
     let of_point = |one: &Observed| -> Vec<String> {
         let place = if one.point.is_empty() { String::new() } else { format!("{}: ", point_text(&one.point)) };
@@ -137,12 +137,16 @@ fn of_side(one: &Measure) -> String {
 
 /// Goes on from the sentence of the cause.
 fn tested(test: &CauseTest) -> String {
-    let setting = setting(test.without);
-    let change = match &test.outcome {
+    tested_with(setting(test.without), &test.outcome)
+}
+
+pub fn tested_with(setting: &str, outcome: &TestOutcome) -> String {
+    let change = match outcome {
         TestOutcome::NotRun { because } => return format!("; not tested with {setting}: {because}"),
         TestOutcome::Failed { contender, failure } => {
             return format!("; not tested with {setting}: {}", trial_failed(contender, failure));
         }
+        TestOutcome::NotAlike => return format!("; with {setting} the servers still run it differently"),
         TestOutcome::Ended(change) => change,
     };
     let bounds = change.after_bounds;

@@ -34,5 +34,6 @@ pub fn setting(contrast: ContrastKind) -> &'static str {
     match contrast {
         ContrastKind::Tmpfs => "the data of both on tmpfs",
         ContrastKind::OneClient => "one client",
+        ContrastKind::OtherPlan => "steps that only one plan has switched off",
     }
 }
