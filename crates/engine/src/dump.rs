@@ -175,8 +175,8 @@ pub fn database_in(data: &Path) -> String {
     std::fs::read_to_string(data.join(DATABASE_FILE)).unwrap_or_else(|_| DATABASE.to_owned())
 }
 
-/// Gathers statistics of the tables that a dump has brought, as servers do of tables that have lived: a plan made without
-/// them is none of production's. What SQLite knows of its tables is in the dump.
+/// Gathers statistics of the tables that a dump has brought, and which of their pages everybody sees, as servers do of tables
+/// that have lived: a plan made without them is none of production's. What SQLite knows of its tables is in the dump.
 pub fn gather_statistics(server: &Server) -> Result<()> {
     for_each_database(server, |_, admin| {
         let tables = admin.table_names()?;
@@ -184,7 +184,7 @@ pub fn gather_statistics(server: &Server) -> Result<()> {
             Dialect::MySql => {
                 tables.iter().map(|name| format!("ANALYZE TABLE {}", Dialect::MySql.quoted(name))).collect()
             }
-            Dialect::Postgres => vec!["ANALYZE".to_owned()],
+            Dialect::Postgres => vec!["VACUUM (ANALYZE)".to_owned()],
             Dialect::Sqlite => Vec::new(),
         };
         statements.iter().try_for_each(|sql| admin.run(sql).map(drop).with_context(|| sql.clone()))

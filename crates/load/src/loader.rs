@@ -14,7 +14,7 @@ use crate::workload::{Table, Workload};
 use driver::Target;
 
 /// Part of a snapshot's key: raise it when the same options no longer give the same bytes.
-pub const LOADER_VERSION: u32 = 2;
+pub const LOADER_VERSION: u32 = 3;
 
 /// Rows that a session loads in one transaction, if its units are no larger: enough to make its end cheap,
 /// few enough that sessions end at nearly the same time.

@@ -107,6 +107,31 @@ fn kinds_of_statements_have_rates_in_one_order_for_both_contenders() {
     assert!(error.contains("no kind `write/comit`; nearest is write/commit"), "{error}");
 }
 
+/// Rows whose commits are not on their way out yet are invisible to VACUUM, and plans then differ from load to load.
+#[test]
+fn every_page_of_loaded_tables_is_visible_whatever_commits_wait_for() {
+    let place = Place::new();
+    let Some(engine) = place.installed("postgres") else { return };
+    let own = "-- does: asks whether an index alone suffices\n-- group: mine\n-- run:\n-- expect: 1 row\n\
+               SELECT 1 AS n FROM pg_class WHERE relname = 'micro_detail' AND relallvisible = relpages;\n";
+    place.write("visible.sql", own);
+    place.write(
+        "visible.toml",
+        &format!(
+            "contender = [{{ name = \"one\", {engine} }}, {{ name = \"two\", {engine}, settings = {{ synchronous_commit = \"off\" }} }}]\n\
+             workload = {{ name = \"micro\", seconds = \"5ms\", files = [\"visible.sql\"], kinds = [\"mine/*\"] }}\n\
+             method = {{ preset = \"quick\", blocks = 1 }}\n"
+        ),
+    );
+    place.expect(0, &["run", "visible.toml", "--accept-noisy"]);
+    let report = place.expect(0, &["report", "last", "--format", "json"]).0;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    for trial in report["trials"].as_array().unwrap() {
+        let is_right = trial["metrics"]["op.mine/visible.per_s"].as_f64().is_some_and(|rate| rate > 0.0);
+        assert!(is_right && !trial["flags"].to_string().contains("wrong"), "{trial}");
+    }
+}
+
 /// Fields with the JSON type they must have: `s`tring, `n`umber, `b`oolean, `a`rray, `o`bject, `0` null.
 fn check_types(what: &str, value: &Value, fields: &[(&str, &str)]) {
     for (name, types) in fields {
