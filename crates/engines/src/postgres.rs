@@ -756,7 +756,7 @@ mod tests {
     fn a_login_over_tcp_needs_the_password() {
         let (line, rules) = launch(Some(4711), &[("max_connections", "99")], Purpose::Load);
         let expected = "-D /d -k /f -p 4711 -c listen_addresses=127.0.0.1 -c ssl=off -c fsync=off \
-                        -c max_connections=99 -c synchronous_commit=off";
+                        -c max_connections=99 -c synchronous_commit=on";
         assert_eq!(line, expected);
         assert_eq!(rules, "local all all trust\nhost all all 127.0.0.1/32 md5\n");
     }
