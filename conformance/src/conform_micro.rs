@@ -25,7 +25,7 @@ pub struct ConformMicro {
     /// A server, as mariadb@system or mysql@5.7.29, or sqlite; may be given several times
     #[arg(long = "engine", default_values = ["mariadb@system", "postgres@system", "sqlite"])]
     engines: Vec<String>,
-    /// Plant differences in one side of a duel instead, and see that exactly the right kinds are slower; three minutes
+    /// Plant differences in one side of a duel instead, and see that exactly the right kinds are slower; five minutes
     #[arg(long)]
     planted: bool,
     /// With --planted: runs of each; of twenty, one may be wrong

@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 
 use record::format::StatementPlan;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::comparison::{Comparison, Verdict};
 use super::conclusions::{HeadToHead, WorkloadConclusions};
@@ -17,7 +15,7 @@ use super::operations::Part;
 use super::plan_changes::PlanChange;
 
 /// A statement of a pair of contenders that is run differently, and shown to be faster or slower.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanCause<'a> {
     pub workload: &'a str,
     pub baseline: &'a str,
@@ -25,7 +23,6 @@ pub struct PlanCause<'a> {
     /// As it is named among the statements with plans.
     pub statement: &'a str,
     /// Its text, of a statement of a log.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<&'a str>,
     pub grade: Grade,
     /// The verdict of the statement, or of the workload where its statements have none.
@@ -34,17 +31,14 @@ pub struct PlanCause<'a> {
     /// Costs that moved in the same direction.
     pub agree: Vec<&'a Cost>,
     /// What the verdict comes from.
-    #[serde(skip)]
     pub comparison: &'a Comparison,
     /// Of baseline and candidate.
-    #[serde(skip)]
     pub plans: [&'a StatementPlan; 2],
     /// What became of the difference once both ran the statement alike, where that was tested.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<PlanTest<'a>>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PlanTest<'a> {
     /// Settings of both servers, as far as each has them.
     pub switched_off: BTreeMap<&'a str, &'a str>,

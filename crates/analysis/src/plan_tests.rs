@@ -3,17 +3,19 @@
 //! A test switches off steps that only one of two plans has, on both servers. Only where their plans are alike then does it
 //! show anything, and it confirms a cause as every cause test does: half of the gap is gone, and some of it surely.
 
-use record::format::{ContrastKind, PlanNode, PlanRecord, PlanTestRecord, Point, Purpose, RunRecord, TrialRecord};
+use record::format::{
+    ContrastKind, ContrastRecord, PlanNode, PlanRecord, PlanTestRecord, Point, Purpose, RunRecord, TrialRecord,
+};
 
 use super::comparison::Verdict;
 use super::conclusions::Conclusions;
 use super::diagnosis::cause_test::{self, Due};
-use super::diagnosis::{Grade, TestOutcome};
+use super::diagnosis::{GapChange, Grade, TestOutcome};
 use super::differences::drifts;
 use super::index::Index;
 use super::plan_causes::{PlanCause, PlanTest, is_of, plan_causes};
 use super::plan_changes::change;
-use super::values::log_ratio;
+use super::values::{log_ratio, value};
 
 /// A test that would show whether changed plans are a cause, and the pairs of plans that it is about: the plan that is to
 /// give way before the one in its place.
@@ -67,11 +69,16 @@ pub struct Tests<'a> {
 impl<'a> Tests<'a> {
     /// Notes beside each cause what its test has shown; those that are confirmed come first.
     pub fn put(&self, causes: &mut [PlanCause<'a>]) {
-        if !self.plan.method.contrast {
+        let mut tests = cause_test::tests(self.plan, self.run, self.probes);
+        tests.retain(|test| test.contrast == ContrastKind::OtherPlan);
+        if tests.is_empty() {
             return;
         }
+        let records = Index::new(self.plan, self.measured);
         for cause in causes.iter_mut() {
-            cause.test = self.of(cause);
+            let place = (cause.workload, cause.candidate);
+            let test = tests.iter().find(|test| (test.workload.as_str(), test.candidate.as_str()) == place);
+            cause.test = test.and_then(|test| self.of(cause, test, &records));
             if cause.test.as_ref().is_some_and(PlanTest::is_confirming) {
                 cause.grade = Grade::Confirmed;
             }
@@ -83,23 +90,13 @@ impl<'a> Tests<'a> {
         });
     }
 
-    fn of(&self, cause: &PlanCause) -> Option<PlanTest<'a>> {
-        let is_ours = |test: &&record::format::ContrastRecord| {
-            test.contrast == ContrastKind::OtherPlan
-                && (test.workload.as_str(), test.candidate.as_str()) == (cause.workload, cause.candidate)
-        };
-        let tests = cause_test::tests(self.plan, self.run, self.probes);
-        let test = tests.iter().find(is_ours)?;
+    fn of(&self, cause: &PlanCause, test: &ContrastRecord, records: &Index) -> Option<PlanTest<'a>> {
         let sides = [cause.baseline, cause.candidate].map(|contender| self.record(cause, contender));
         let switched_off = sides.into_iter().flatten().flat_map(|one| &one.switched_off);
-        let outcome = match (&test.refused, &test.failed) {
-            (Some(why), _) => TestOutcome::NotRun { because: why.clone() },
-            (None, Some((contender, failure))) => {
-                TestOutcome::Failed { contender: contender.clone(), failure: failure.clone() }
-            }
-            (None, None) if !is_alike(cause.statement, sides) => TestOutcome::NotAlike,
-            (None, None) => TestOutcome::Ended(self.gap_change(cause, &test.point)?),
-        };
+        let outcome = cause_test::ended(test, || match is_alike(cause.statement, sides) {
+            true => self.gap_change(cause, &test.point, records).map(TestOutcome::Ended),
+            false => Some(TestOutcome::NotAlike),
+        })?;
         let switched_off = switched_off.map(|(name, value)| (name.as_str(), value.as_str())).collect();
         Some(PlanTest { switched_off, outcome })
     }
@@ -109,9 +106,8 @@ impl<'a> Tests<'a> {
         self.run.contenders.get(contender)?.plan_tests.iter().find(is_ours)
     }
 
-    fn gap_change(&self, cause: &PlanCause, point: &Point) -> Option<super::GapChange> {
+    fn gap_change(&self, cause: &PlanCause, point: &Point, records: &Index) -> Option<GapChange> {
         let metric = cause.comparison.metric.as_str();
-        let records = Index::new(self.plan, self.measured);
         let find = |contender: &str, block: u32| records.find(cause.workload, point, contender, block);
         let ratio = |block: u32| log_ratio(find(cause.baseline, block)?, find(cause.candidate, block)?, metric);
         let before = (1..=self.plan.method.blocks).filter_map(ratio).collect();
@@ -128,9 +124,8 @@ impl<'a> Tests<'a> {
         let pairs = blocks.filter_map(|block| Some((of(cause.baseline, block)?, of(cause.candidate, block)?)));
         let pairs: Vec<(&TrialRecord, &TrialRecord)> = pairs.collect();
         let after = pairs.iter().filter_map(|(baseline, candidate)| log_ratio(baseline, candidate, metric)).collect();
-        let value = |trial: &TrialRecord| super::values::value(trial, metric);
-        let others: Vec<f64> = pairs.iter().filter_map(|(baseline, _)| value(baseline)).collect();
-        let own: Vec<f64> = pairs.iter().filter_map(|(_, candidate)| value(candidate)).collect();
+        let others: Vec<f64> = pairs.iter().filter_map(|(baseline, _)| value(baseline, metric)).collect();
+        let own: Vec<f64> = pairs.iter().filter_map(|(_, candidate)| value(candidate, metric)).collect();
         cause_test::change(metric, [before, after], [&own, &others], self.plan.method.confidence)
     }
 }
@@ -153,7 +148,7 @@ mod tests {
     use super::*;
     use crate::conclude;
     use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, add_cause_test, stored_run};
-    use record::format::{ContrastRecord, StatementPlan};
+    use record::format::StatementPlan;
 
     fn plan(operator: &str) -> StatementPlan {
         StatementPlan {

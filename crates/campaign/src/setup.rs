@@ -92,7 +92,7 @@ pub struct Tried {
 }
 
 /// So long servers may take to explain what is tried.
-const EXPLAINING_MAX: Duration = Duration::from_secs(10);
+pub const EXPLAINING_MAX: Duration = Duration::from_secs(10);
 
 /// One contender, ready to be measured.
 struct PreparedContender<'a> {

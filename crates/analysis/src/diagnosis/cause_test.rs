@@ -95,14 +95,19 @@ pub fn unfinished(tests: &[ContrastRecord]) -> Vec<ContrastRecord> {
 pub(super) fn outcome(scope: &Scope, metric: &str, rule: &Rule, side: Side, point: &Point) -> Option<CauseTest> {
     let due = due(scope, rule, point)?;
     let record = scope.circumstances.contrasts.iter().find(|record| due.is_answered_by(record))?;
-    let outcome = match (&record.refused, &record.failed) {
-        (Some(why), _) => TestOutcome::NotRun { because: why.clone() },
-        (None, Some((contender, failure))) => {
-            TestOutcome::Failed { contender: contender.clone(), failure: failure.clone() }
-        }
-        (None, None) => TestOutcome::Ended(gap_change(scope, metric, record, side)?),
-    };
+    let outcome = ended(record, || gap_change(scope, metric, record, side).map(TestOutcome::Ended))?;
     Some(CauseTest { without: due.contrast, outcome })
+}
+
+/// What `judged` says of a test, or why it has nothing to judge.
+pub(crate) fn ended(record: &ContrastRecord, judged: impl FnOnce() -> Option<TestOutcome>) -> Option<TestOutcome> {
+    match (&record.refused, &record.failed) {
+        (Some(why), _) => Some(TestOutcome::NotRun { because: why.clone() }),
+        (None, Some((contender, failure))) => {
+            Some(TestOutcome::Failed { contender: contender.clone(), failure: failure.clone() })
+        }
+        (None, None) => judged(),
+    }
 }
 
 fn gap_change(scope: &Scope, metric: &str, record: &ContrastRecord, side: Side) -> Option<GapChange> {

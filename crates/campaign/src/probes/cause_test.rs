@@ -9,7 +9,7 @@ use anyhow::Result;
 use procfs::Current;
 
 use super::{Bench, Probe};
-use crate::setup::conditions;
+use crate::setup::{EXPLAINING_MAX, conditions};
 use analysis::plan_tests::{self, PlanTestDue};
 use analysis::{EndReason, conclude};
 use engine::{Cache, SwitchedOff, WorkFolder, free_bytes};
@@ -21,8 +21,6 @@ use trial::{Environment, Explaining, Finished, Trial};
 
 /// What trials write makes their data grow.
 const GROWTH: u64 = 2;
-/// Asking for plans is no part of what is measured, and comes once for each server.
-const EXPLAINING_MAX: Duration = Duration::from_secs(20);
 
 /// Puts to the test what the run's findings suppose, where that was asked for.
 pub struct CauseTests<'a> {

@@ -226,8 +226,9 @@ fn table(duel: &HeadToHead, parts: &Parts, mark: &dyn Fn(&str) -> &'static str) 
         Column::name("cause", 1),
     ];
     let mut table = Table { sortable: true, ..Table::new(columns) };
+    let are_short = has_every(parts, SHORT);
     for kind in sorted(parts) {
-        let marks: &[&str] = if has_every(parts, SHORT) { &[] } else { &kind.marks };
+        let marks: &[&str] = if are_short { &[] } else { &kind.marks };
         table.push(RowKind::Plain, kind_row(kind, marks, mark(&kind.name)));
     }
     table.without_empty_columns()
