@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 
 use record::format::StatementPlan;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::comparison::{Comparison, Verdict};
 use super::conclusions::{HeadToHead, WorkloadConclusions};
@@ -14,8 +16,11 @@ use super::differences::{Difference, PlanPair};
 use super::operations::Part;
 use super::plan_changes::PlanChange;
 
+/// What this cause is called beside the others.
+pub const KIND: &str = "other plan";
+
 /// A statement of a pair of contenders that is run differently, and shown to be faster or slower.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlanCause<'a> {
     pub workload: &'a str,
     pub baseline: &'a str,
@@ -23,22 +28,25 @@ pub struct PlanCause<'a> {
     /// As it is named among the statements with plans.
     pub statement: &'a str,
     /// Its text, of a statement of a log.
+    #[serde(rename = "sql", skip_serializing_if = "Option::is_none")]
     pub text: Option<&'a str>,
     pub grade: Grade,
     /// The verdict of the statement, or of the workload where its statements have none.
     pub verdict: Verdict,
-    pub change: &'a PlanChange,
+    pub change: PlanChange,
     /// Costs that moved in the same direction.
     pub agree: Vec<&'a Cost>,
     /// What the verdict comes from.
+    #[serde(skip)]
     pub comparison: &'a Comparison,
     /// Of baseline and candidate.
+    #[serde(skip)]
     pub plans: [&'a StatementPlan; 2],
     /// What became of the difference once both ran the statement alike, where that was tested.
     pub test: Option<PlanTest<'a>>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct PlanTest<'a> {
     /// Settings of both servers, as far as each has them.
     pub switched_off: BTreeMap<&'a str, &'a str>,
@@ -58,7 +66,7 @@ const READ: &[&str] = &["rows_read_per_tx", "page_requests_per_tx", "buffer_miss
 pub fn plan_causes<'a>(
     workload: &'a WorkloadConclusions,
     duel: &'a HeadToHead,
-    differences: &'a [Difference<'a>],
+    differences: &[Difference<'a>],
 ) -> Vec<PlanCause<'a>> {
     let of_pair = differences.iter().filter(|one| one.candidate == duel.candidate);
     let plans = of_pair.flat_map(|one| &one.plans).filter(|plans| is_of(plans.title, &workload.workload));
@@ -70,7 +78,7 @@ pub fn plan_causes<'a>(
         let part = part_of(duel, pair);
         let comparison = part.map_or(&duel.overall, |part| &part.comparison);
         let is_known =
-            found.iter().any(|one| one.change == change && part.is_none_or(|part| one.text == part.text.as_deref()));
+            found.iter().any(|one| one.change == *change && part.is_none_or(|part| one.text == part.text.as_deref()));
         if !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) || is_known {
             continue;
         }
@@ -85,7 +93,7 @@ pub fn plan_causes<'a>(
             text: part.and_then(|part| part.text.as_deref()),
             grade: if agree.is_empty() { Grade::Weak } else { Grade::Supported },
             verdict: comparison.verdict,
-            change,
+            change: change.clone(),
             agree,
             comparison,
             plans: [baseline, candidate],

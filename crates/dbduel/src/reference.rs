@@ -11,7 +11,7 @@ use experiment::DEFAULT_EXPERIMENT;
 use experiment::keys::{Key, TABLES, Table};
 use load::{OptionSpec, Workload, WorkloadKind};
 use record::metric::{Described, FLAGS, METRICS};
-use report::sentences::{causes, findings, verdicts};
+use report::sentences::{causes, findings, plans, verdicts};
 use trial::observe::OBSERVERS;
 
 use crate::{KNOWN, cli};
@@ -205,10 +205,9 @@ fn conclusions() -> String {
         table(&["caveat", "meaning"], Caveat::ALL.iter().map(|one| pair(one.as_str(), verdicts::caveat(*one))));
     let findings =
         table(&["finding", "meaning"], FindingKind::ALL.iter().map(|one| pair(one.as_str(), findings::meaning(*one))));
-    let causes = table(
-        &["cause", "meaning"],
-        analysis::CauseKind::ALL.iter().map(|one| pair(one.as_str(), &causes::meaning(*one))),
-    );
+    let of_rules = analysis::CauseKind::ALL.iter().map(|one| pair(one.as_str(), &causes::meaning(*one)));
+    let of_plans = pair(analysis::plan_causes::KIND, plans::MEANING);
+    let causes = table(&["cause", "meaning"], of_rules.chain([of_plans]));
     format!(
         "## Verdicts\n\n{verdicts_table}## Caveats\n\nThey stand behind a verdict in brackets.\n\n{caveats}\
          ## Findings\n\nWhat weakens a run, each with the trials that show it.\n\n{findings}\

@@ -15,6 +15,7 @@ use analysis::differences::{Difference, drifts};
 use analysis::durability::{self, Durability, MeasuredClass, PerRedo};
 use analysis::gate::Gate;
 use analysis::latency_windows::{WindowFigures, windows};
+use analysis::plan_causes::{self, PlanCause};
 use analysis::{
     Cause, Comparison, Estimate, Finding, HeadToHead, Ladder, Law, Scaling, Stage, Step, WorkloadConclusions,
 };
@@ -26,6 +27,7 @@ use record::format::{
     WorkloadRecord,
 };
 
+use super::sections::plans;
 use super::sentences::{self, Said};
 use super::{Evidence, Options, Report, conditions, scaling, settings_and_plans};
 
@@ -241,7 +243,16 @@ struct FindingInWords<'a> {
 #[serde(untagged)]
 enum Conclusion<'a> {
     Cause(&'a Cause),
+    Plan(Box<OtherPlan<'a>>),
     Finding(&'a Finding),
+}
+
+/// A statement that is faster or slower and run differently.
+#[derive(Serialize, JsonSchema)]
+struct OtherPlan<'a> {
+    kind: &'static str,
+    #[serde(flatten)]
+    cause: PlanCause<'a>,
 }
 
 /// A contender at one number of cores or clients.
@@ -429,8 +440,19 @@ fn findings(evidence: &Evidence) -> Vec<FindingInWords<'_>> {
     let finding = |conclusion, Said { text, evidence, .. }: Said| FindingInWords { conclusion, text, evidence };
     let of_cause = |one| finding(Conclusion::Cause(one), sentences::causes::said(evidence, one));
     let of_finding = |one| finding(Conclusion::Finding(one), sentences::findings::said(evidence, one));
+    let pairs = evidence.conclusions.workloads.iter().flat_map(|all| all.duels.iter().map(move |duel| (all, duel)));
+    let plans = pairs.flat_map(|(workload, duel)| plans::causes_of(evidence, workload, duel));
     let findings = evidence.conclusions.findings.iter().map(of_finding);
-    evidence.conclusions.causes().map(of_cause).chain(findings).collect()
+    evidence.conclusions.causes().map(of_cause).chain(plans.map(other_plan)).chain(findings).collect()
+}
+
+fn other_plan(cause: PlanCause<'_>) -> FindingInWords<'_> {
+    let (text, evidence) = (sentences::plans::cause(&cause), sentences::plans::evidence(&cause));
+    FindingInWords {
+        conclusion: Conclusion::Plan(Box::new(OtherPlan { kind: plan_causes::KIND, cause })),
+        text,
+        evidence,
+    }
 }
 
 fn difference(drift: Difference<'_>) -> SettingsAndPlans<'_> {

@@ -16,7 +16,7 @@ mod matrix;
 mod method;
 mod one_answer;
 mod operations;
-mod plans;
+pub mod plans;
 mod precision;
 mod probes;
 pub mod profile;

@@ -59,7 +59,7 @@ fn of_plans(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
         evidence: sentences::plans::evidence(cause),
     };
     let of_duel = |duel: &HeadToHead| {
-        let found = plans::causes_of(evidence, workload, duel, block);
+        let found: Vec<Block> = plans::causes_of(evidence, workload, duel).iter().map(block).collect();
         if workload.is_rung(&duel.candidate) { Block::on_page(found).into_iter().collect() } else { found }
     };
     workload.duels.iter().flat_map(of_duel).collect()

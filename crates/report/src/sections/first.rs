@@ -241,12 +241,9 @@ fn causes(evidence: &Evidence) -> Vec<String> {
     let of_workload = |workload: &WorkloadConclusions| match workload.duels.as_slice() {
         [duel] => {
             let causes = duel.diagnosis.causes.iter().filter(|one| !one.kind.is_of_the_run()).take(1);
-            let of_plan = |one: &PlanCause| {
-                (one.grade != Grade::Weak)
-                    .then(|| format!("{}: {}.", how_sure(one.grade), sentences::plans::cause(one)))
-            };
-            let of_plans = plans::causes_of(evidence, workload, duel, of_plan).into_iter().flatten().take(1);
-            causes.map(|one| cause(evidence, one)).chain(of_plans).collect()
+            let of_plans = plans::causes_of(evidence, workload, duel).into_iter().find(|one| one.grade != Grade::Weak);
+            let of_plan = |one: PlanCause| format!("{}: {}.", how_sure(one.grade), sentences::plans::cause(&one));
+            causes.map(|one| cause(evidence, one)).chain(of_plans.map(of_plan)).collect()
         }
         // A ladder and a table of candidates have theirs further down.
         _ => Vec::new(),

@@ -211,16 +211,14 @@ impl<'a> Marks<'a> {
     }
 }
 
-/// Calls `each` with what plans may explain of a pair.
-pub fn causes_of<T>(
-    evidence: &Evidence,
-    workload: &WorkloadConclusions,
-    duel: &HeadToHead,
-    each: impl Fn(&PlanCause) -> T,
-) -> Vec<T> {
-    let differences = drifts(&evidence.plan, &evidence.run);
-    let mut found = plan_causes(workload, duel, &differences);
+/// What plans may explain of a pair, with what their tests have shown.
+pub fn causes_of<'a>(
+    evidence: &'a Evidence,
+    workload: &'a WorkloadConclusions,
+    duel: &'a HeadToHead,
+) -> Vec<PlanCause<'a>> {
     let Evidence { plan, run, trials, .. } = evidence;
+    let mut found = plan_causes(workload, duel, &drifts(plan, run));
     Tests { plan, run, measured: trials.measured(), probes: trials.probes() }.put(&mut found);
-    found.iter().map(each).collect()
+    found
 }

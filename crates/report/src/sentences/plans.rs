@@ -112,6 +112,8 @@ fn draw(node: &PlanNode, depth: usize, lines: &mut Vec<Line>) {
     node.children.iter().for_each(|child| draw(child, depth + 1, lines));
 }
 
+pub const MEANING: &str = "`A` runs a statement that is faster or slower by another plan than `B`";
+
 /// `` `B` runs `select …` differently: range on k_1 → full scan of sbtest1; rows read 5.0x ``
 pub fn cause(cause: &PlanCause) -> String {
     let name = shortened(cause.text.unwrap_or(cause.statement), STATEMENT_MAX);
@@ -125,7 +127,7 @@ pub fn cause(cause: &PlanCause) -> String {
         cause.candidate,
         name.replace('`', ""),
         cause.baseline,
-        change(cause.change),
+        change(&cause.change),
         first.unwrap_or_default(),
         cause.test.as_ref().map_or(String::new(), tested)
     )
