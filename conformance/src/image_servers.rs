@@ -22,6 +22,7 @@ use self::made::{Subject, make, subjects};
 use self::registry::{PASSWORD, Registry, USER};
 use crate::held::dbduel;
 use crate::image_files::{contents, quiet};
+use crate::traces::{Traces, below, is_running};
 
 /// nobody
 const ORDINARY: u32 = 65_534;
@@ -439,7 +440,7 @@ fn killed(who: &Who, registry: &Registry, subjects: &[Subject], kills: u64) -> R
         ),
     )?;
     who.expect(0, &["run", "kill.toml", "--accept-noisy"])?;
-    let (before_mounts, before_segments) = (mounts()?, shared_memory()?);
+    let before = Traces::now()?;
     let mut random = ChaCha8Rng::seed_from_u64(7);
     let mut hit: BTreeMap<&str, u32> = BTreeMap::new();
     for turn in 0..kills {
@@ -464,13 +465,11 @@ fn killed(who: &Who, registry: &Registry, subjects: &[Subject], kills: u64) -> R
         *hit.entry(name).or_default() += 1;
         child.wait()?;
         let end = Instant::now() + Duration::from_secs(5);
-        while below.iter().any(|pid| is_running(*pid))
-            || mounts()? != before_mounts
-            || shared_memory()? != before_segments
-        {
+        while below.iter().any(|pid| is_running(*pid)) || Traces::now()? != before {
             ensure!(
                 Instant::now() < end,
-                "after a kill of {name}: processes {below:?}, mounts or shared memory are left"
+                "after a kill of {name}: processes {below:?}, or {:?} beside {before:?}",
+                Traces::now()?
             );
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -487,36 +486,6 @@ fn killed(who: &Who, registry: &Registry, subjects: &[Subject], kills: u64) -> R
 }
 
 /// All processes below one, the eldest first.
-fn below(pid: u32) -> Vec<u32> {
-    let mut found = vec![pid];
-    let mut at = 0;
-    while at < found.len() {
-        let tasks = fs::read_dir(format!("/proc/{}/task", found[at])).into_iter().flatten().flatten();
-        let children = tasks.map(|task| fs::read_to_string(task.path().join("children")).unwrap_or_default());
-        let children: Vec<u32> =
-            children.flat_map(|text| text.split_whitespace().flat_map(str::parse).collect::<Vec<_>>()).collect();
-        found.extend(children);
-        at += 1;
-    }
-    found.split_off(1)
-}
-
-fn is_running(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
-}
-
-fn mounts() -> Result<usize> {
-    Ok(fs::read_to_string("/proc/self/mounts")?.lines().filter(|line| line.contains("dbduel")).count())
-}
-
-/// Files in this machine's `/dev/shm`, and System V segments.
-fn shared_memory() -> Result<(usize, usize)> {
-    let files =
-        fs::read_dir("/dev/shm")?.flatten().filter(|entry| entry.file_name().to_string_lossy().contains("PostgreSQL"));
-    Ok((files.count(), fs::read_to_string("/proc/sysvipc/shm")?.lines().count()))
-}
-
 /// A tag that moves while a run is interrupted, and a registry that has gone.
 fn moved_tag(who: &Who, place: &Path, registry: &Registry, subjects: &[Subject]) -> Result<()> {
     let own = Registry::start(&registry.folder.join("moving"), false)?;

@@ -40,12 +40,14 @@ mod held;
 mod hostile;
 mod image_files;
 mod image_servers;
+mod kill;
 mod one_trial;
 mod place;
 mod planted;
 mod planted_operations;
 mod programs;
 mod slowdowns;
+mod traces;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -102,6 +104,8 @@ enum Task {
     Engines(engines::Engines),
     /// Play servers that do wrong against every command that connects to one
     Hostile(hostile::Hostile),
+    /// Kill what runs at random moments, resume it, and search for what is lost or left
+    Kill(kill::Kill),
     /// Compare what dbduel unpacks of container images with what umoci unpacks
     Images(image_files::Images),
     /// Run a contender against itself, which must come out as no difference
@@ -167,6 +171,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::ConformLua(options) => conform_lua::run(&options, root),
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
+        Task::Kill(options) => kill::run(&options, root),
         Task::Images(options) => {
             image_files::run(&options)?;
             image_servers::run(root, options.kills, &options.cache)
