@@ -1,10 +1,11 @@
 //! What a server needs around it to run as its makers built it, and the program that enters an image's root.
 //!
 //! A server out of an image runs in the root file system that came with it, in namespaces of its own for mounts and
-//! System V memory: its libraries, its child programs and its compiled-in paths are the image's. Processes and the
-//! network are this machine's, so that pids, observers and loopback are the same for all. dbduel starts its own
-//! binary as `__inside`, which builds the root and becomes the program: no process stays between. What must stay true: of
-//! this machine's files a server inside sees only the folders that it was given, at the paths that they have here.
+//! System V memory: its libraries, its child programs and its compiled-in paths are the image's. It has this machine's
+//! network only where clients come by TCP. Processes are this machine's, so that pids and observers are the same for all.
+//! dbduel starts its own binary as `__inside`, which builds the root and becomes the program: no process stays between.
+//! What must stay true: of this machine's files a server inside sees only the folders that it was given, at the paths that
+//! they have here.
 
 mod mounts;
 mod orders;
@@ -22,6 +23,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid, getegid, geteuid, getppid, setgid, setgroups, setuid};
 
 use crate::account::Account;
+use crate::network;
 use orders::Orders;
 
 /// The hidden subcommand; `main` hands it to [`inside_main`] before anything else.
@@ -54,6 +56,8 @@ pub struct Inside {
     pub scratch: PathBuf,
     /// Folders that it sees at the same path as outside, and may write to.
     pub places: Vec<PathBuf>,
+    /// Has this machine's network, for clients that come by TCP. Without it there is a loopback that nobody else is on.
+    pub has_network: bool,
 }
 
 impl Surroundings {
@@ -61,7 +65,7 @@ impl Surroundings {
     pub fn inside(&self, places: &[&Path]) -> Option<Inside> {
         let scratch = places.first().map_or_else(std::env::temp_dir, |first| (*first).to_owned());
         let places = places.iter().map(|place| (*place).to_owned()).collect();
-        self.root.clone().map(|root| Inside { root, scratch, places })
+        self.root.clone().map(|root| Inside { root, scratch, places, has_network: false })
     }
 
     /// A command that runs a program with what it needs around it, and nothing of dbduel's environment; `places` as in [`Surroundings::inside`].
@@ -92,6 +96,9 @@ impl Inside {
         for (name, value) in &self.root.variables {
             option("--variable", format!("{name}={value}").into());
         }
+        if self.has_network {
+            option("--network", "host".into());
+        }
         if let Some(Account { uid, gid }) = account {
             option("--account", format!("{uid}:{gid}").into());
         }
@@ -121,7 +128,7 @@ pub fn expect_roots() -> Result<()> {
 pub fn inside_main(arguments: impl IntoIterator<Item = OsString>) -> ! {
     let entered = Orders::parse(arguments).and_then(|orders| {
         if orders.program.is_empty() {
-            separate(None)?;
+            separate(None, false)?;
             std::process::exit(0);
         }
         enter(&orders)
@@ -135,7 +142,7 @@ fn enter(orders: &Orders) -> Result<Infallible> {
     let (parent, directory, death) = (getppid(), std::env::current_dir(), parent_death_signal());
     let account = orders.account.or_else(|| Some((geteuid().as_raw(), getegid().as_raw())));
     let own = mounts::prepare(orders, account.map_or(0, |(uid, _)| uid), account.map_or(0, |(_, gid)| gid))?;
-    let left = separate(orders.account)?;
+    let left = separate(orders.account, orders.has_network)?;
     mounts::enter(orders, &own)?;
     if let Some(account) = left {
         become_account(account)?;
@@ -156,13 +163,15 @@ fn enter(orders: &Orders) -> Result<Infallible> {
     Err(error).with_context(|| format!("cannot execute {} of the image {}", path.display(), orders.root.display()))
 }
 
-/// Leaves this machine's mounts and System V memory; returns the account that is still to be taken. Only root can do
-/// without a user namespace, and there every account but its own is nobody.
-fn separate(account: Option<(u32, u32)>) -> Result<Option<(u32, u32)>> {
-    let apart = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
+/// Leaves this machine's mounts, System V memory and, unless it is needed, network; returns the account that is still to be
+/// taken. Only root can do without a user namespace, and there every account but its own is nobody.
+fn separate(account: Option<(u32, u32)>, has_network: bool) -> Result<Option<(u32, u32)>> {
+    let mut apart = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWIPC;
+    apart.set(CloneFlags::CLONE_NEWNET, !has_network);
+    let own_loopback = || if has_network { Ok(()) } else { network::bring_up_loopback() };
     if geteuid().is_root() {
         match unshare(apart) {
-            Ok(()) => return Ok(account),
+            Ok(()) => return own_loopback().map(|()| account),
             // Root in a container that lacks CAP_SYS_ADMIN.
             Err(Errno::EPERM) => account.map_or(Ok(()), become_account)?,
             Err(error) => return Err(error).context("cannot make namespaces"),
@@ -178,7 +187,7 @@ fn separate(account: Option<(u32, u32)>) -> Result<Option<(u32, u32)>> {
     say("setgroups", "deny".to_owned())?;
     say("uid_map", format!("{uid} {uid} 1"))?;
     say("gid_map", format!("{gid} {gid} 1"))?;
-    Ok(None)
+    own_loopback().map(|()| None)
 }
 
 fn errno_of(error: &std::io::Error) -> Errno {
@@ -229,6 +238,7 @@ mod tests {
             root: Root { folder: "/c/root".into(), variables: vec![("LD_PRELOAD".into(), "/usr/lib/a=b.so".into())] },
             scratch: "/w/s".into(),
             places: vec!["/w/s".into(), "/w/data".into()],
+            has_network: true,
         };
         let mut arguments = inside.arguments(Some(Account { uid: 1, gid: 2 }));
         arguments.extend(["/c/root/usr/sbin/mysqld", "--", "--root"].map(OsString::from));
@@ -239,6 +249,7 @@ mod tests {
             places: vec!["/w/s".into(), "/w/data".into()],
             variables: vec![("LD_PRELOAD".into(), "/usr/lib/a=b.so".into())],
             account: Some((1, 2)),
+            has_network: true,
             program: ["/c/root/usr/sbin/mysqld", "--", "--root"].map(OsString::from).to_vec(),
         };
         assert_eq!(orders, expected);

@@ -8,9 +8,11 @@
 
 use std::fs::File;
 use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::getppid;
 
@@ -51,6 +53,18 @@ impl Link {
             Link::Namespace(number) => Ipv4Addr::from(u32::from(FIRST) + 4 * u32::from(number) + place),
         }
     }
+}
+
+/// Of a network namespace that has nothing else: some servers send themselves messages by it.
+pub fn bring_up_loopback() -> Result<()> {
+    let socket = std::net::UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).context("cannot make a socket")?;
+    // SAFETY: all bytes may be zero in it.
+    let mut loopback: libc::ifreq = unsafe { std::mem::zeroed() };
+    loopback.ifr_name[..2].copy_from_slice(&[b'l' as libc::c_char, b'o' as libc::c_char]);
+    loopback.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+    // SAFETY: the kernel reads the name and flags that it is given; the socket is open.
+    let set = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const loopback) };
+    Errno::result(set).map(drop).context("cannot have a loopback of its own")
 }
 
 /// Moves this thread into a new network namespace that the link leads into. Its parent is on the other side.

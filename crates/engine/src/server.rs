@@ -386,6 +386,10 @@ fn program(
         check_entrance(options.data)?;
         check_entrance(&installation.server)?;
     }
+    let mut program = installation.program(&installation.server, options.log, &[&places.folder, options.data])?;
+    if let Some(inside) = &mut program.inside {
+        inside.has_network = places.port.is_some();
+    }
     let padding = "x".repeat(nuisance.random_range(0..=PADDING_BYTES_MAX));
     let mut environment = server_environment();
     environment.push(("DBDUEL_PADDING".into(), padding.into()));
@@ -399,7 +403,7 @@ fn program(
             Link::Namespace(number) => Some(number),
             Link::Loopback | Link::Address(_) => None,
         },
-        ..installation.program(&installation.server, options.log, &[&places.folder, options.data])?
+        ..program
     })
 }
 

@@ -217,6 +217,11 @@ impl Place {
 
     /// The command lines of living processes, other than dbduel itself, that name or stand in this place's cache.
     pub fn servers(&self) -> Vec<String> {
+        self.processes().into_iter().map(|(_, arguments)| arguments).collect()
+    }
+
+    /// The same, with their folders in `/proc`.
+    pub fn processes(&self) -> Vec<(PathBuf, String)> {
         let cache = self.path().join("cache");
         let word = cache.to_str().unwrap();
         let mut found = Vec::new();
@@ -225,7 +230,7 @@ impl Place {
             let arguments = String::from_utf8_lossy(&arguments).replace('\0', " ");
             let stands = fs::read_link(process.join("cwd")).is_ok_and(|folder| folder.starts_with(&cache));
             if stands || arguments.contains(word) {
-                found.push(arguments);
+                found.push((process, arguments));
             }
         }
         found

@@ -15,6 +15,7 @@ pub struct Orders {
     pub places: Vec<PathBuf>,
     pub variables: Vec<(String, String)>,
     pub account: Option<(u32, u32)>,
+    pub has_network: bool,
     /// Empty where it is only asked whether there can be namespaces.
     pub program: Vec<OsString>,
 }
@@ -38,6 +39,7 @@ impl Orders {
                     let (name, value) = text.split_once('=').context("a variable is NAME=VALUE")?;
                     orders.variables.push((name.to_owned(), value.to_owned()));
                 }
+                "--network" => orders.has_network = true,
                 "--account" => orders.account = Some(parse_account(&value.to_string_lossy())?),
                 other => bail!("unknown option {other}"),
             }
