@@ -14,6 +14,7 @@ use record::format::crash::{
     UNKNOWN, WINDOW, WORK_COMMITS,
 };
 use record::format::{PlanRecord, Purpose, RunRecord, Status, TrialRecord};
+use record::metric::counted;
 
 /// The step of a trial whose server did not come back.
 const RESTART: &str = "restart";
@@ -169,7 +170,7 @@ fn tally(kind: CrashKind, trials: &[&TrialRecord]) -> CrashTally {
     let ok: Vec<&TrialRecord> = trials.iter().filter(|one| one.status == Status::Ok).copied().collect();
     let is_restart = |one: &&&TrialRecord| one.failure.as_ref().is_some_and(|failure| failure.step == RESTART);
     let not_restarted = trials.iter().filter(is_restart).count();
-    let sum = |metric: &str| ok.iter().filter_map(|one| value(one, metric)).sum::<f64>() as u64;
+    let sum = |metric: &str| counted(ok.iter().filter_map(|one| value(one, metric)).sum());
     let losing = ok.iter().filter(|one| value(one, LOST).is_some_and(|lost| lost > 0.0)).count();
     let damage = CORRUPTION.iter().map(|metric| ((*metric).to_owned(), sum(metric))).filter(|(_, count)| *count > 0);
     let crashes = ok.len() + not_restarted;
@@ -227,7 +228,7 @@ fn figures(trials: &[&TrialRecord]) -> RecoveryFigures {
         t_rw_s_max: all(FIRST_COMMIT).last().copied(),
         t_95_s: median(&all(FULL_RATE)),
         without_full_rate: ok.len() - all(FULL_RATE).len(),
-        work_commits: Some(all(WORK_COMMITS)).filter(|all| !all.is_empty()).map(|all| all.iter().sum::<f64>() as u64),
+        work_commits: Some(all(WORK_COMMITS)).filter(|all| !all.is_empty()).map(|all| counted(all.iter().sum())),
         redo_bytes: median(&all(REDO)),
         per_redo: per_redo(&pairs),
         pairs,

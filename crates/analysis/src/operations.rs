@@ -25,6 +25,7 @@ use record::format::operations::{
     program_count_metric, program_metric, program_of, rated, statement_metric, statement_of,
 };
 use record::format::{DigestRecord, PlanRecord, Point, Status, TrialRecord};
+use record::metric::counted;
 use record::rule::OPERATIONS_WITH_JOINT_ERROR_MAX;
 
 /// All operations that a contender did, also those that others did not.
@@ -234,7 +235,7 @@ fn common<'a>(
 fn operations(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
     let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
     let work = |metric| match operation_of(metric) {
-        Some(name) => Some((name, counted(trial, &operation_metric(name, "count")))),
+        Some(name) => Some((name, count_of(trial, &operation_metric(name, "count")))),
         None => rated(metric).or_else(|| statement_of(metric)).map(|name| (name, 0)),
     };
     right.filter_map(|metric| work(metric)).collect()
@@ -245,12 +246,12 @@ fn programs(trial: &TrialRecord) -> BTreeSet<Work<'_>> {
     let right = trial.metrics.keys().filter(|metric| !is_of_less_work(trial, metric));
     right
         .filter_map(|metric| program_of(metric))
-        .map(|name| (name, counted(trial, &program_count_metric(name))))
+        .map(|name| (name, count_of(trial, &program_count_metric(name))))
         .collect()
 }
 
-fn counted(trial: &TrialRecord, metric: &str) -> u64 {
-    trial.metrics.get(metric).map_or(0, |count| *count as u64)
+fn count_of(trial: &TrialRecord, metric: &str) -> u64 {
+    trial.metrics.get(metric).map_or(0, |count| counted(*count))
 }
 
 /// How many operations or statements of a workload are compared.

@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use record::metric::counted;
+
 type Metrics = BTreeMap<String, f64>;
 
 /// One kind of transaction.
@@ -39,7 +41,7 @@ pub fn kinds(trials: &[&Metrics]) -> Vec<Kind> {
 
 fn kind(name: String, trials: &[&Metrics]) -> Kind {
     let value = |trial: &Metrics, what: &str| trial.get(&format!("{name}.{what}")).copied();
-    let sum = |what: &str| trials.iter().filter_map(|trial| value(trial, what)).sum::<f64>() as u64;
+    let sum = |what: &str| counted(trials.iter().filter_map(|trial| value(trial, what)).sum());
     let ended = |trial: &Metrics| {
         ["committed", "rolled_back", "failed"].iter().filter_map(|what| value(trial, what)).sum::<f64>()
     };

@@ -7,6 +7,7 @@
 mod command;
 pub mod command_line;
 mod figures;
+pub mod fuzzing;
 mod job;
 mod limits;
 mod live;

@@ -7,7 +7,7 @@ mod figures;
 mod init;
 mod job;
 mod log;
-mod options;
+pub(crate) mod options;
 mod place;
 mod run;
 mod words;

@@ -26,7 +26,7 @@ const LEAST_DURATION: Duration = Duration::from_millis(500);
 /// Least time that a pilot can run: below it no level can be found.
 const LEAST_PILOT: Duration = Duration::from_secs(10);
 /// More blocks than any run has; past this a number is a slip of the finger.
-const MOST_BLOCKS: u64 = 1000;
+const MOST_BLOCKS: u64 = record::format::bounds::BLOCKS_MAX as u64;
 
 /// How long a trial warms up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! reported again. Names of fields are names in the files.
 
 pub mod answers;
+pub mod bounds;
 pub mod cause_test;
 pub mod check;
 pub mod crash;

@@ -365,6 +365,14 @@ fn fits(pattern: &str, name: &str) -> bool {
     ends.into_iter().any(|end| fits(after, &rest[end..]))
 }
 
+/// What a number counts exactly at most.
+const COUNT_MAX: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
+
+/// A metric that is a count. A damaged record may hold any number; of these hundreds can be added.
+pub fn counted(value: f64) -> u64 {
+    value.min(COUNT_MAX) as u64
+}
+
 /// The unit that a metric's name carries.
 pub fn unit(metric: &str) -> &'static str {
     let named = [

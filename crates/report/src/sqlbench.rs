@@ -16,6 +16,7 @@ use record::format::operations::{
     ESTIMATED, ESTIMATED_PROGRAM, GAP, SECONDS, WRONG, flagged, operation_metric, operation_of, program_of,
 };
 use record::format::{ContenderRecord, Status, WorkloadRecord};
+use record::metric::counted;
 use record::plain_file;
 
 use super::{Evidence, Options, Report, wording};
@@ -81,7 +82,7 @@ fn column(
         let mean = |what: &str| cell.metrics.get(&operation_metric(name, what)).map(|summary| summary.mean);
         Some(Operation {
             seconds: mean(SECONDS)?,
-            count: mean("count")?.round() as u64,
+            count: counted(mean("count")?.round()),
             estimated: has(ESTIMATED, name),
             // A mean over trials of which one did not do it is no figure of that work either.
             wrong: has(WRONG, name) || has(GAP, name),

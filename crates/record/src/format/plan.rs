@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::bounds;
 use super::crash::CrashKind;
 use super::declared::{KindRecord, MetricRecord};
 use super::gate::GateRecord;
@@ -303,8 +304,10 @@ pub struct MethodRecord {
     /// How long each pilot runs; absent without pilots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pilot_s: Option<f64>,
+    #[serde(deserialize_with = "bounds::blocks")]
     pub blocks: u32,
     pub margin: f64,
+    #[serde(deserialize_with = "bounds::inner_fraction")]
     pub confidence: f64,
     pub budget_s: Option<f64>,
     pub noisy_host: String,
@@ -404,6 +407,7 @@ pub struct PlannedTrial {
     /// Number in the plan, from 1.
     pub trial: u32,
     /// From 1.
+    #[serde(deserialize_with = "bounds::from_one")]
     pub block: u32,
     /// Place among the contenders of its block and point, from 1.
     pub order: u32,

@@ -5,7 +5,7 @@
 use super::super::{Evidence, Report};
 use super::{Buckets, Fairness, Figures, Latency, Layout, Percentile, Queries};
 use record::format::{Status, TrialRecord, point_text};
-use record::metric::fairness;
+use record::metric::{counted, fairness};
 
 /// sysbench's default percentile, which a record of enough transactions holds.
 const PERCENT: f64 = 95.0;
@@ -43,7 +43,7 @@ fn trial(evidence: &Evidence, layout: Layout, trial: &TrialRecord) -> String {
 
 fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
     let metric = |name: &str| trial.metrics.get(name).copied();
-    let count = |name: &str| metric(name).unwrap_or(0.0) as u64;
+    let count = |name: &str| metric(name).map_or(0, counted);
     let transactions = count("transactions.committed");
     let ended = transactions + count("transactions.rolled_back") + count("transactions.failed");
     let avg_ms = metric("latency_ms_avg");
@@ -52,13 +52,13 @@ fn figures(trial: &TrialRecord, duration_s: f64) -> Figures {
     let total_s = duration_s + metric("drain_s").unwrap_or(0.0);
     Figures {
         queries: metric("queries.read").map(|reads| Queries {
-            reads: reads as u64,
+            reads: counted(reads),
             writes: count("queries.write"),
             other: count("queries.other"),
         }),
         transactions,
         ignored_errors: count("transactions.retries"),
-        reconnects: metric("reconnects").map(|reconnects| reconnects as u64),
+        reconnects: metric("reconnects").map(counted),
         interval_s: duration_s,
         total_s,
         latency: Latency {
