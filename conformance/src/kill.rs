@@ -26,7 +26,7 @@ use disturbance::Disturbance;
 #[derive(clap::Args)]
 pub struct Kill {
     /// Runs to disturb [default: all]
-    #[arg(value_name = "RUN", value_parser = KINDS.map(|(name, _)| name))]
+    #[arg(value_name = "RUN", value_parser = DUELS.map(|duel| duel.name))]
     runs: Vec<String>,
     /// Moments of each run
     #[arg(long, default_value_t = 50)]
@@ -36,32 +36,66 @@ pub struct Kill {
     seed: u64,
 }
 
-/// Runs by name, and what their files say beside the method.
-const KINDS: [(&str, &str); 4] = [
-    (
-        "sqlite",
-        "contender = [{ name = \"a\", engine = \"sqlite\" }, { name = \"b\", engine = \"sqlite\", settings = { journal_mode = \"wal\" } }]\n\
-         workload = { name = \"oltp_read_write\", rows = 1000, clients = 2 }\n",
-    ),
-    (
-        "mariadb",
-        "contender = [{ name = \"a\", engine = \"mariadb@system\" }, { name = \"b\", engine = \"mariadb@system\", settings = { innodb_flush_log_at_trx_commit = 0 } }]\n\
-         workload = { name = \"tpcc\", warehouses = 1, clients = 2 }\n",
-    ),
-    (
-        "postgres",
-        "contender = [{ name = \"a\", engine = \"postgres@system\" }, { name = \"b\", engine = \"postgres@system\", settings = { synchronous_commit = \"off\" } }]\n\
-         workload = { name = \"oltp_read_write\", rows = 1000, clients = 2 }\n",
-    ),
-    (
-        "workers",
-        "contender = [{ name = \"a\", engine = \"postgres@system\" }, { name = \"b\", engine = \"postgres@system\", settings = { synchronous_commit = \"off\" } }]\n\
-         workload = { name = \"oltp_read_write\", rows = 1000, clients = 2 }\ncluster = { workers = 2, launcher = \"local\" }\n",
-    ),
+struct Duel {
+    name: &'static str,
+    contenders: [&'static str; 2],
+    workload: &'static str,
+    method: &'static str,
+}
+
+const BLOCKS: &str =
+    "method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 3, noisy_host = \"stamp\" }";
+const CRASHES: &str = "method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", noisy_host = \"stamp\" }\n\
+     recovery = { kills = 1, crash = \"os\", full_rate_within = \"0s\" }";
+const SYNC: &str = "engine = \"postgres@system\"";
+const ASYNC: &str = "engine = \"postgres@system\", settings = { synchronous_commit = \"off\" }";
+const ROLLBACK: &str = "engine = \"sqlite\"";
+const WAL: &str = "engine = \"sqlite\", settings = { journal_mode = \"WAL\" }";
+
+const DUELS: [Duel; 5] = [
+    Duel {
+        name: "sqlite",
+        contenders: [ROLLBACK, WAL],
+        workload: "workload = { name = \"oltp_read_write\", rows = 1000, clients = 2 }",
+        method: BLOCKS,
+    },
+    Duel {
+        name: "mariadb",
+        contenders: [
+            "engine = \"mariadb@system\"",
+            "engine = \"mariadb@system\", settings = { innodb_flush_log_at_trx_commit = 0 }",
+        ],
+        workload: "workload = { name = \"tpcc\", warehouses = 1, clients = 2 }",
+        method: BLOCKS,
+    },
+    Duel {
+        name: "postgres",
+        contenders: [SYNC, ASYNC],
+        workload: "workload = { name = \"oltp_read_write\", rows = 1000, clients = 2 }",
+        method: BLOCKS,
+    },
+    Duel {
+        name: "workers",
+        contenders: [SYNC, ASYNC],
+        workload: "workload = { name = \"oltp_read_write\", rows = 1000, clients = 2 }\n\
+                   cluster = { workers = 2, launcher = \"local\" }",
+        method: BLOCKS,
+    },
+    Duel {
+        name: "crashes",
+        contenders: [ROLLBACK, WAL],
+        workload: "workload = { name = \"ledger\", accounts = 200, lists = 20, clients = 2 }",
+        method: CRASHES,
+    },
 ];
 
-const METHOD: &str =
-    "method = { preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = 3, noisy_host = \"stamp\" }\n";
+impl Duel {
+    fn file(&self) -> String {
+        let Duel { contenders: [a, b], workload, method, .. } = self;
+        format!("name = \"x\"\ncontender = [{{ name = \"a\", {a} }}, {{ name = \"b\", {b} }}]\n{workload}\n{method}\n")
+    }
+}
+
 /// How long anything may stay behind a process that was killed.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 /// A run that goes on after a disturbance may wait for its limits.
@@ -74,8 +108,9 @@ pub fn run(options: &Kill, root: &Path) -> Result<()> {
     ensure!(nix::unistd::geteuid().is_root(), "file systems that can be filled need root");
     let program = dbduel(root)?;
     let is_asked = |name: &str| options.runs.is_empty() || options.runs.iter().any(|asked| asked == name);
-    for (name, text) in KINDS.into_iter().filter(|(name, _)| is_asked(name)) {
-        let place = Place::mount(&program, text)?;
+    for duel in DUELS.iter().filter(|duel| is_asked(duel.name)) {
+        let name = duel.name;
+        let place = Place::mount(&program, &duel.file())?;
         let mut random = ChaCha8Rng::seed_from_u64(options.seed);
         let whole = place.undisturbed().with_context(|| format!("{name}: without any disturbance"))?;
         let mut hits: BTreeMap<&str, u32> = BTreeMap::new();
@@ -125,7 +160,7 @@ impl<'a> Place<'a> {
         // A server under another account must be able to enter.
         fs::set_permissions(place.path(), fs::Permissions::from_mode(0o711))?;
         fs::create_dir(place.path().join("tmp"))?;
-        fs::write(place.path().join("x.toml"), format!("name = \"x\"\n{text}{METHOD}"))?;
+        fs::write(place.path().join("x.toml"), text)?;
         Ok(place)
     }
 

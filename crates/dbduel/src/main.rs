@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         // Before anything else: the keeper must be a process with one thread and no ambitions.
         Some(first) if first == engine::keeper::SUBCOMMAND => engine::keeper::keeper_main(args),
         Some(first) if first == tap::guard::SUBCOMMAND => tap::guard::guard_main(),
+        Some(first) if first == engine::volume::SUBCOMMAND => engine::volume::guard_main(args),
         Some(first) if first == engine::inside::SUBCOMMAND => engine::inside::inside_main(args),
         Some(first) if first == "agent" => return cluster::agent_main(&args.collect::<Vec<OsString>>(), &KNOWN),
         Some(first) if first == trial::durability::SUBCOMMAND => return hidden::ledger(args),

@@ -3,21 +3,25 @@
 //! A crash is the kernel's own shutdown of a file system: from then on nothing is written any more, and what was in the
 //! page cache or in the journal's memory is gone, as if the kernel had stopped. What the backing file has counts as on
 //! the disk: a volatile cache of the device is not part of the model. What must stay true: whoever made a volume
-//! removes it, and after a kill the next start finds it below a work folder that is dbduel's own and removes it there.
+//! removes it, and after a kill its guard does. Where that was killed too, the next start finds it below a work folder that is
+//! dbduel's own and removes it there.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::cache::remove_tree;
 
+/// The hidden subcommand; `main` hands it to [`guard_main`].
+pub const SUBCOMMAND: &str = "__volume-guard";
 /// The file and the mount point in a work folder.
 const IMAGE: &str = "volume.img";
 const MOUNT: &str = "volume";
@@ -36,6 +40,8 @@ const PROBE_BYTES: u64 = 64 << 20;
 pub struct Volume {
     image: PathBuf,
     mount: PathBuf,
+    /// Waits for the end of its standard input, which comes with the end of this process.
+    guard: Option<Child>,
 }
 
 impl Volume {
@@ -47,7 +53,8 @@ impl Volume {
     /// An empty one of so many bytes, which take space only as they are written.
     pub fn make(work: &Path, bytes: u64) -> Result<Volume> {
         release(work)?;
-        let volume = Volume { image: work.join(IMAGE), mount: Volume::mount_point(work) };
+        let guard = Some(start_guard(work)?);
+        let volume = Volume { image: work.join(IMAGE), mount: Volume::mount_point(work), guard };
         let made = File::create(&volume.image).and_then(|image| image.set_len(bytes));
         made.with_context(|| format!("cannot make {}", volume.image.display()))?;
         fs::create_dir_all(&volume.mount)?;
@@ -94,7 +101,26 @@ impl Drop for Volume {
         let _ = unmount(&self.mount);
         let _ = remove_tree(&self.image);
         let _ = fs::remove_dir(&self.mount);
+        if let Some(mut guard) = self.guard.take() {
+            drop(guard.stdin.take());
+            let _ = guard.wait();
+        }
     }
+}
+
+/// In a process group of its own: what a terminal sends is not for it.
+fn start_guard(work: &Path) -> Result<Child> {
+    let mut command = Command::new("/proc/self/exe");
+    command.arg(SUBCOMMAND).arg(work).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().context("cannot start the guard of a file system")
+}
+
+/// Outlives whoever made a volume, and unmounts what that has left. Never returns.
+pub fn guard_main(mut arguments: impl Iterator<Item = OsString>) -> ! {
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+    let released = arguments.next().map_or(Ok(()), |work| release(Path::new(&work)));
+    std::process::exit(if released.is_ok() { 0 } else { 1 });
 }
 
 /// Fails where a shutdown does not lose what was never synced, or loses what was: an OS crash cannot be modelled there.
@@ -217,7 +243,7 @@ mod tests {
         let (work, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let left = Volume::make(work.path(), PROBE_BYTES).unwrap();
         // A mount in the folder whose file lies elsewhere is not provably its own.
-        let foreign = Volume { image: elsewhere.path().join(IMAGE), mount: work.path().join("foreign") };
+        let foreign = Volume { image: elsewhere.path().join(IMAGE), mount: work.path().join("foreign"), guard: None };
         fs::copy(&left.image, &foreign.image).unwrap();
         fs::create_dir(&foreign.mount).unwrap();
         foreign.attach().unwrap();

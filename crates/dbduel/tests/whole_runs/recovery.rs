@@ -228,7 +228,7 @@ fn a_lying_fsync_is_caught_by_os_crashes_and_missed_by_kills() {
 }
 
 #[test]
-fn what_a_killed_dbduel_has_mounted_is_gone_at_the_next_start() {
+fn what_a_killed_dbduel_has_mounted_goes_with_it() {
     if !can_crash_file_systems() {
         return;
     }
@@ -243,6 +243,7 @@ fn what_a_killed_dbduel_has_mounted_is_gone_at_the_next_start() {
     wait_for("a trial on its own file system", crate::support::LIMIT, has_load);
     running.signal(libc::SIGKILL);
     running.end();
+    wait_for("no mount", Duration::from_secs(5), || mounts_in(&place).is_empty() && loops_in(&place).is_empty());
     assert_eq!(place.records().len(), 0);
     let run = place.run().unwrap();
     place.expect(0, &["run", "--resume", run.to_str().unwrap()]);
