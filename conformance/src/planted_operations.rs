@@ -3,9 +3,15 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use driver::Dialect;
 use serde_json::Value;
+
+use crate::held::Held;
 
 /// Settings that differ.
 pub struct Plant {
@@ -16,11 +22,21 @@ pub struct Plant {
     pub expected: Expected,
 }
 
+/// What is done again and again to the tables of one of two servers that are alike.
+pub struct Sabotage {
+    pub name: &'static str,
+    pub engine: &'static str,
+    pub statements: &'static [&'static str],
+    pub expected: Expected,
+}
+
 /// Names of operations; the untouched may be shown to be alike, and have no other verdict.
 #[derive(Clone, Copy)]
 pub struct Expected {
     pub slower: &'static [&'static str],
     pub untouched: &'static [&'static str],
+    /// A plan that is another one is named as a cause of those, and of no others.
+    pub by_other_plan: bool,
 }
 
 /// How planted differences of a workload are measured whose operations are chosen by a key.
@@ -38,6 +54,19 @@ pub struct Runs<'a> {
     pub of_each: u32,
     /// A word of their names; all of them without.
     pub only: Option<&'a str>,
+}
+
+impl Runs<'_> {
+    fn includes(&self, name: &str) -> bool {
+        self.only.is_none_or(|word| name.contains(word))
+    }
+}
+
+/// What a report says of the operations.
+struct Said {
+    verdicts: Vec<Verdict>,
+    /// Those whose plans may explain their verdicts.
+    plans: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -59,20 +88,44 @@ impl Planted {
         Ok(wrong)
     }
 
+    /// What is wrong of each, a line each.
+    pub fn sabotages(&self, all: &[Sabotage], runs: &Runs) -> Result<Vec<String>> {
+        let mut wrong = Vec::new();
+        for one in all.iter().filter(|one| runs.includes(one.name)) {
+            let servers = [(); 2].map(|()| Held::start_or_fail(runs.dbduel, one.engine, &["--tcp"]));
+            let [sound, harmed] = servers;
+            let (sound, harmed) = (sound?, harmed?);
+            let sides = [side(&sound, sound.port()?)?, side(&harmed, harmed.port()?)?];
+            let has_ended = AtomicBool::new(false);
+            wrong.extend(thread::scope(|scope| {
+                let harming = scope.spawn(|| harm(&harmed, one.statements, &has_ended));
+                let judged = self.judged(one.name, &sides, one.expected, runs);
+                has_ended.store(true, Ordering::Relaxed);
+                harming.join().expect("statements of one server do not panic")?;
+                judged
+            })?);
+            sound.stop()?;
+            harmed.stop()?;
+        }
+        Ok(wrong)
+    }
+
     /// Of `sides`, each the keys of a contender, the second is planted. One run in twenty may be wrong.
     pub fn judged(&self, name: &str, sides: &[String; 2], expected: Expected, runs: &Runs) -> Result<Option<String>> {
-        if runs.only.is_some_and(|word| !name.contains(word)) {
+        if !runs.includes(name) {
             return Ok(None);
         }
         let mut faulty = Vec::new();
         for run in 1..=runs.of_each {
             let file = self.experiment(sides, expected, run);
-            let verdicts = measured(&file, runs.dbduel).with_context(|| format!("planted: {name}, run {run}"))?;
-            let found = faults(expected, &verdicts);
+            let Said { verdicts, plans } =
+                measured(&file, runs.dbduel).with_context(|| format!("planted: {name}, run {run}"))?;
+            let found = [faults(expected, &verdicts), faults_of_plans(expected, &plans)].concat();
             if run == 1 || !found.is_empty() {
                 println!("planted, {name}, run {run}: {}", if found.is_empty() { "right" } else { "WRONG" });
                 let line = |one: &Verdict| println!("  {:<24} {:>7.3}  {}", one.operation, one.ratio, one.verdict);
                 verdicts.iter().for_each(line);
+                plans.iter().for_each(|statement| println!("  {statement:<24} has another plan, which is named"));
             }
             faulty.extend((!found.is_empty()).then(|| format!("run {run}: {}", found.join(", "))));
         }
@@ -96,8 +149,28 @@ impl Planted {
     }
 }
 
+/// The keys of a contender that is a held server, reached by this port.
+pub fn side(server: &Held, port: u16) -> Result<String> {
+    let word = |key: &str| server.text(key);
+    let (user, password, database) = (word("user")?, word("password")?, word("database")?);
+    let scheme = if server.dialect() == Dialect::Postgres { "postgres" } else { "mysql" };
+    Ok(format!("target = \"{scheme}://{user}:{password}@127.0.0.1:{port}/{database}\""))
+}
+
+/// The tables are loaded when a run begins; before that there is nothing to harm.
+fn harm(server: &Held, statements: &[&str], has_ended: &AtomicBool) -> Result<()> {
+    let mut admin = server.admin(server.text("database")?)?;
+    while !has_ended.load(Ordering::Relaxed) {
+        for statement in statements {
+            let _ = admin.run(statement);
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
 /// What a run of this experiment says of each operation.
-fn measured(experiment: &str, dbduel: &Path) -> Result<Vec<Verdict>> {
+fn measured(experiment: &str, dbduel: &Path) -> Result<Said> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("planted.toml");
     std::fs::write(&file, experiment)?;
@@ -111,7 +184,10 @@ fn measured(experiment: &str, dbduel: &Path) -> Result<Vec<Verdict>> {
         let (verdict, ratio) = (row["verdict"].as_str()?, row["ratio"].as_f64()?);
         Some(Verdict { operation: operation.to_owned(), verdict: verdict.to_owned(), ratio })
     };
-    Ok(rows.iter().filter_map(verdict).collect())
+    let findings = report["findings"].as_array().context("a report has findings")?;
+    let plans = findings.iter().filter(|one| one["kind"] == "other plan");
+    let plans = plans.filter_map(|one| one["statement"].as_str().map(str::to_owned)).collect();
+    Ok(Said { verdicts: rows.iter().filter_map(verdict).collect(), plans })
 }
 
 fn asked(command: &mut Command) -> Result<String> {
@@ -130,13 +206,21 @@ fn faults(expected: Expected, verdicts: &[Verdict]) -> Vec<String> {
     missed.chain(invented).collect()
 }
 
+/// One change of plans that several have is named once.
+fn faults_of_plans(expected: Expected, plans: &[String]) -> Vec<String> {
+    let none = expected.by_other_plan && plans.is_empty();
+    let none = none.then(|| "no plan is named that is another one".to_owned());
+    let invented = plans.iter().filter(|name| expected.untouched.contains(&name.as_str()));
+    none.into_iter().chain(invented.map(|name| format!("{name} is untouched, and its plan is named"))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_slower_must_have_a_verdict_and_what_is_untouched_none() {
-        const EXPECTED: Expected = Expected { slower: &["Q4", "Q14"], untouched: &["Q1", "Q21"] };
+        const EXPECTED: Expected = Expected { slower: &["Q4", "Q14"], untouched: &["Q1", "Q21"], by_other_plan: true };
         let verdicts = |slow: &str, other: &str| {
             let row = |name: &str, verdict: &str| Verdict {
                 operation: name.to_owned(),
@@ -152,5 +236,17 @@ mod tests {
         check("inconclusive", "inconclusive", 1);
         check("faster", "slower", 2);
         assert_eq!(faults(EXPECTED, &[]).len(), 4);
+    }
+
+    #[test]
+    fn another_plan_is_named_of_what_is_slower_alone() {
+        let expected = Expected { slower: &["Q4"], untouched: &["Q1"], by_other_plan: true };
+        let check = |plans: &[&str], faults: usize| {
+            let plans: Vec<String> = plans.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(faults_of_plans(expected, &plans).len(), faults, "{plans:?}");
+        };
+        check(&["Q4"], 0);
+        check(&[], 1);
+        check(&["Q4", "Q1"], 1);
     }
 }

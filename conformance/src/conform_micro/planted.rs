@@ -1,14 +1,12 @@
 //! Settings, a missing index and a slow way to a server that make known kinds slower.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
 
 use crate::forwarder;
 use crate::held::Held;
-use crate::planted_operations::{Expected, Plant, Planted, Runs};
+use crate::planted_operations::{Expected, Plant, Planted, Runs, Sabotage, side};
 
 /// Of eight blocks each must agree: one that the host disturbed took a verdict away in three runs of twenty.
 const PLANTED: Planted =
@@ -30,6 +28,7 @@ const SETTINGS: [Plant; 4] = [
                 "aggregate/sum-100",
                 "write/update-index",
             ],
+            by_other_plan: false,
         },
     },
     Plant {
@@ -40,6 +39,7 @@ const SETTINGS: [Plant; 4] = [
         expected: Expected {
             slower: &["write/commit", "write/insert", "write/update-index"],
             untouched: &["point/pk", "range/pk-100", "aggregate/sum-1000"],
+            by_other_plan: false,
         },
     },
     Plant {
@@ -50,6 +50,7 @@ const SETTINGS: [Plant; 4] = [
         expected: Expected {
             slower: &["point/pk", "point/secondary", "range/pk-100"],
             untouched: &["range/scan", "range/scan-like", "aggregate/sum-all"],
+            by_other_plan: true,
         },
     },
     Plant {
@@ -60,54 +61,39 @@ const SETTINGS: [Plant; 4] = [
         expected: Expected {
             slower: &["aggregate/group-many"],
             untouched: &["point/pk", "range/scan", "aggregate/sum-all"],
+            by_other_plan: true,
         },
     },
 ];
 
-const INDEX: Expected = Expected {
-    slower: &["point/secondary", "range/secondary-100"],
-    untouched: &["point/pk", "range/pk-100", "range/scan"],
+const SABOTAGES: [Sabotage; 1] = [Sabotage {
+    name: "a dropped index",
+    engine: "mariadb@system",
+    statements: &["DROP INDEX micro_detail_place ON micro_detail"],
+    expected: Expected {
+        slower: &["point/secondary", "range/secondary-100"],
+        untouched: &["point/pk", "range/pk-100", "range/scan"],
+        by_other_plan: true,
+    },
+}];
+const CONNECT: Expected = Expected {
+    slower: &["point/connect-tcp"],
+    untouched: &["point/pk", "range/pk-100", "aggregate/sum-100"],
+    by_other_plan: false,
 };
-const CONNECT: Expected =
-    Expected { slower: &["point/connect-tcp"], untouched: &["point/pk", "range/pk-100", "aggregate/sum-100"] };
 /// About half of a login by way of a forwarder: what twelve blocks show of a tenth of it depends on the host.
 const DELAY: Duration = Duration::from_micros(500);
 
 /// What is wrong of each, a line each.
 pub fn planted(runs: &Runs) -> Result<Vec<String>> {
     let mut wrong = PLANTED.settings(&SETTINGS, runs)?;
-    let servers = [(); 2].map(|()| Held::start_or_fail(runs.dbduel, "mariadb@system", &["--tcp"]));
-    let [sound, planted] = servers;
-    let (sound, planted) = (sound?, planted?);
-    let sides = [side(&sound, sound.port()?)?, side(&planted, planted.port()?)?];
-    let has_ended = AtomicBool::new(false);
-    wrong.extend(thread::scope(|scope| {
-        let dropping = scope.spawn(|| keep_without_index(&planted, &has_ended));
-        let judged = PLANTED.judged("a dropped index", &sides, INDEX, runs);
-        has_ended.store(true, Ordering::Relaxed);
-        dropping.join().expect("dropping an index does not panic")?;
-        judged
-    })?);
+    wrong.extend(PLANTED.sabotages(&SABOTAGES, runs)?);
+    let server = Held::start_or_fail(runs.dbduel, "mariadb@system", &["--tcp"])?;
+    let other = Held::start_or_fail(runs.dbduel, "mariadb@system", &["--tcp"])?;
     let door = |server: &Held, delay| side(server, forwarder::slow_to_connect(server.port()?, delay)?);
-    let sides = [door(&sound, Duration::ZERO)?, door(&planted, DELAY)?];
+    let sides = [door(&server, Duration::ZERO)?, door(&other, DELAY)?];
     wrong.extend(PLANTED.judged("a slow login", &sides, CONNECT, runs)?);
-    sound.stop()?;
-    planted.stop()?;
+    server.stop()?;
+    other.stop()?;
     Ok(wrong)
-}
-
-fn side(server: &Held, port: u16) -> Result<String> {
-    let word = |key: &str| server.text(key);
-    let (user, password, database) = (word("user")?, word("password")?, word("database")?);
-    Ok(format!("target = \"mysql://{user}:{password}@127.0.0.1:{port}/{database}\""))
-}
-
-/// The tables are loaded when a run begins; before that there is nothing to drop.
-fn keep_without_index(server: &Held, has_ended: &AtomicBool) -> Result<()> {
-    let mut admin = server.admin(server.text("database")?)?;
-    while !has_ended.load(Ordering::Relaxed) {
-        let _ = admin.run("DROP INDEX micro_detail_place ON micro_detail");
-        thread::sleep(Duration::from_millis(100));
-    }
-    Ok(())
 }

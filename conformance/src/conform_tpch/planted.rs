@@ -1,6 +1,6 @@
 //! Settings that make known queries slower.
 
-use crate::planted_operations::{Expected, Plant, Planted};
+use crate::planted_operations::{Expected, Plant, Planted, Sabotage};
 
 pub const PLANTED: Planted = Planted {
     workload: "name = \"tpch\", parameters = \"validation\", statement_limit = \"5s\"",
@@ -8,14 +8,14 @@ pub const PLANTED: Planted = Planted {
     blocks: 10,
 };
 
-pub const PLANTS: [Plant; 2] = [
+pub const PLANTS: [Plant; 3] = [
     Plant {
         name: "sorts and hashes spill",
         engine: "postgres@system",
         sound: "work_mem = \"64MB\", max_parallel_workers_per_gather = 0",
         planted: "work_mem = \"64kB\", max_parallel_workers_per_gather = 0",
         // Bitmaps of rows become bitmaps of pages, and hash joins take several batches.
-        expected: Expected { slower: &["Q4", "Q14"], untouched: &["Q1", "Q21"] },
+        expected: Expected { slower: &["Q4", "Q14"], untouched: &["Q1", "Q21"], by_other_plan: false },
     },
     Plant {
         name: "no index is used",
@@ -23,6 +23,32 @@ pub const PLANTS: [Plant; 2] = [
         sound: "max_parallel_workers_per_gather = 0",
         planted: "max_parallel_workers_per_gather = 0, enable_indexscan = \"off\", enable_bitmapscan = \"off\", \
                   enable_indexonlyscan = \"off\"",
-        expected: Expected { slower: &["Q2", "Q17"], untouched: &["Q1", "Q13"] },
+        expected: Expected { slower: &["Q2", "Q17"], untouched: &["Q1", "Q13"], by_other_plan: true },
+    },
+    Plant {
+        name: "no parallel workers",
+        engine: "postgres@system",
+        sound: "min_parallel_table_scan_size = 0, parallel_setup_cost = 10, parallel_tuple_cost = 0",
+        planted: "min_parallel_table_scan_size = 0, parallel_setup_cost = 10, parallel_tuple_cost = 0, \
+                  max_parallel_workers_per_gather = 0",
+        expected: Expected { slower: &["Q1", "Q6"], untouched: &["Q2"], by_other_plan: true },
+    },
+];
+
+pub const SABOTAGES: [Sabotage; 2] = [
+    Sabotage {
+        name: "a dropped index",
+        engine: "mariadb@system",
+        statements: &["DROP INDEX lineitem_part ON lineitem"],
+        expected: Expected { slower: &["Q17"], untouched: &["Q1", "Q6", "Q13"], by_other_plan: true },
+    },
+    Sabotage {
+        name: "statistics of empty tables",
+        engine: "postgres@system",
+        statements: &[
+            "DELETE FROM pg_statistic WHERE starelid IN ('lineitem'::regclass, 'orders'::regclass)",
+            "UPDATE pg_class SET reltuples = 1, relpages = 1 WHERE relname IN ('lineitem', 'orders')",
+        ],
+        expected: Expected { slower: &["Q9", "Q21"], untouched: &["Q2", "Q11"], by_other_plan: true },
     },
 ];
