@@ -68,3 +68,42 @@ fn a_wrong_answer_marks_its_kind_and_no_other() {
     assert!(wrong("point/pk").is_some());
     assert!(violations[0].contains("10000 rows, ids from 1 to 10000 was expected"), "{violations:?}");
 }
+
+/// Values, names of results, numbers of tables and blanks taken out.
+fn shape(sql: &str) -> String {
+    let mut shape = String::new();
+    let mut letters = sql.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => {
+                letters.by_ref().find(|letter| *letter == '\'');
+                shape.push('?');
+            }
+            digit if digit.is_ascii_digit() => {
+                while letters.next_if(char::is_ascii_digit).is_some() {}
+                shape.push('?');
+            }
+            letter => shape.extend(letter.to_lowercase()),
+        }
+    }
+    shape.replace(" as n ", " ").replace(" as s ", " ").replace("concat(?, ?)", "?").split_whitespace().collect()
+}
+
+/// `cargo xtask conform` holds those of the OLTP workloads to sysbench's own.
+#[test]
+fn kinds_that_name_a_workload_of_sysbench_send_its_statements() {
+    let explained =
+        |workload: &dyn Workload| workload.has_plans().expect("it has statements").explained_statements(Dialect::MySql);
+    let mut compared = 0;
+    for kind in workloads::listed_kinds() {
+        let Some(named) = &kind.sysbench else { continue };
+        let script = named.split(',').next().unwrap_or_default();
+        let script = workloads::workload_kind(script).unwrap().with(&BTreeMap::new()).unwrap();
+        let theirs: Vec<String> = explained(&*script).iter().map(|one| shape(&one.sql)).collect();
+        let ours = explained(&*micro(&[("kinds", OptionValue::List(vec![kind.name.to_owned()]))]));
+        let ours = shape(&ours.first().unwrap_or_else(|| panic!("{} has no statement", kind.name)).sql);
+        assert!(theirs.contains(&ours), "{}: {ours}\n{theirs:#?}", kind.name);
+        compared += 1;
+    }
+    assert_eq!(compared, 11);
+}
