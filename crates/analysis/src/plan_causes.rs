@@ -77,8 +77,9 @@ pub fn plan_causes<'a>(
         };
         let part = part_of(duel, pair);
         let comparison = part.map_or(&duel.overall, |part| &part.comparison);
-        let is_known =
-            found.iter().any(|one| one.change == *change && part.is_none_or(|part| one.text == part.text.as_deref()));
+        // Statements without a verdict of their own share one cause, and so do the executions of a statement.
+        let is_of = |one: &PlanCause| part.is_none_or(|part| is_plan_of(one.statement, &part.name));
+        let is_known = found.iter().any(|one| one.change == *change && is_of(one));
         if !matches!(comparison.verdict, Verdict::Faster | Verdict::Slower) || is_known {
             continue;
         }

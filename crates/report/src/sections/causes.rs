@@ -53,16 +53,34 @@ fn causes_of(evidence: &Evidence, duel: &HeadToHead) -> impl Iterator<Item = Blo
 
 /// Plans that may explain a verdict. Of the rungs of a ladder, for the page.
 fn of_plans(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block> {
-    let block = |cause: &PlanCause| Block::Finding {
-        title: how_sure(cause.grade).to_owned(),
-        text: Text::from(sentences::plans::cause(cause) + "."),
-        evidence: sentences::plans::evidence(cause),
+    let block = |alike: Vec<&PlanCause>| Block::Finding {
+        title: how_sure(alike[0].grade).to_owned(),
+        text: Text::from(sentences::plans::cause(alike[0]) + &sentences::plans::likewise(&alike[1..]) + "."),
+        evidence: sentences::plans::evidence(alike[0]),
     };
     let of_duel = |duel: &HeadToHead| {
-        let found: Vec<Block> = plans::causes_of(evidence, workload, duel).iter().map(block).collect();
+        let causes = plans::causes_of(evidence, workload, duel);
+        let found: Vec<Block> = grouped(&causes).into_iter().map(block).collect();
         if workload.is_rung(&duel.candidate) { Block::on_page(found).into_iter().collect() } else { found }
     };
     workload.duels.iter().flat_map(of_duel).collect()
+}
+
+/// Those of the same change together, where all else is the same too.
+fn grouped<'a>(causes: &'a [PlanCause]) -> Vec<Vec<&'a PlanCause<'a>>> {
+    let mut groups: Vec<Vec<&PlanCause>> = Vec::new();
+    for cause in causes {
+        let alike = |group: &&mut Vec<&PlanCause>| {
+            let first = group[0];
+            (first.grade, first.verdict, &first.change, &first.test)
+                == (cause.grade, cause.verdict, &cause.change, &cause.test)
+        };
+        match groups.iter_mut().find(alike) {
+            Some(group) => group.push(cause),
+            None => groups.push(vec![cause]),
+        }
+    }
+    groups
 }
 
 /// A cause with what was seen of it, or why none could be established.

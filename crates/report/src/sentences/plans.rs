@@ -11,6 +11,8 @@ use crate::wording::{integer, number, ratio_text, shortened};
 
 /// Letters of a statement in a sentence.
 const STATEMENT_MAX: usize = 60;
+/// Statements that are named beside the first one of a cause.
+const LIKEWISE_MAX: usize = 5;
 
 /// `range on k_1 → full scan of sbtest1`
 pub fn change(change: &PlanChange) -> String {
@@ -131,6 +133,15 @@ pub fn cause(cause: &PlanCause) -> String {
         first.unwrap_or_default(),
         cause.test.as_ref().map_or(String::new(), tested)
     )
+}
+
+/// Other statements of which the same is true.
+pub fn likewise(others: &[&PlanCause]) -> String {
+    let name = |cause: &&PlanCause| shortened(cause.text.unwrap_or(cause.statement), STATEMENT_MAX).replace('`', "");
+    let names: Vec<String> = others.iter().take(LIKEWISE_MAX).map(name).collect();
+    let more = others.len().saturating_sub(LIKEWISE_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    if names.is_empty() { String::new() } else { format!("; likewise {}{more}", names.join(", ")) }
 }
 
 /// `` ; with enable_hashjoin = off on both the gap went from -70 % to -2.0 % ``
