@@ -557,9 +557,12 @@ mod tests {
     /// Other values for a leaf; the first that a plan can hold is taken.
     fn others(value: &serde_json::Value) -> Vec<serde_json::Value> {
         match value {
-            serde_json::Value::Number(number) => vec![
-                number.as_u64().map_or_else(|| (number.as_f64().unwrap() + 0.5).into(), |whole| (whole + 1).into()),
-            ],
+            serde_json::Value::Number(number) => match number.as_u64() {
+                Some(whole) => vec![(whole + 1).into()],
+                None => {
+                    number.as_f64().into_iter().flat_map(|value| [(value + 0.5).into(), (value / 2.0).into()]).collect()
+                }
+            },
             serde_json::Value::String(text) => vec![format!("{text}x").into(), "t".into()],
             serde_json::Value::Bool(flag) => vec![(!flag).into()],
             serde_json::Value::Array(_) => vec![vec!["x"].into()],

@@ -119,12 +119,11 @@ fn a_server_of_an_image_has_a_network_of_its_own_and_ends_with_a_killed_dbduel()
     let running = place.start(&["run", "duel.toml", "--accept-noisy"]);
     let is_server = |line: &str| line.contains("/root/usr/lib/postgresql/") && line.contains("-D ");
     let in_image = || place.processes().into_iter().filter(|(_, line)| is_server(line)).map(|(process, _)| process);
-    wait_for("a server of the image", Duration::from_secs(60), || in_image().next().is_some());
     let network = |process: &Path| fs::read_link(process.join("ns/net")).ok();
     let is_apart = |process: &Path| network(process).is_some_and(|one| Some(one) != network(Path::new("/proc/self")));
     // Its keeper, and itself until it is inside, are dbduel's own program.
     let is_apart = || in_image().any(|process| is_apart(&process));
-    wait_for("a network of its own", Duration::from_secs(10), is_apart);
+    wait_for("a server of the image with a network of its own", crate::support::LIMIT, is_apart);
     running.signal(libc::SIGKILL);
     running.end();
     wait_for("the end of all servers", Duration::from_secs(2), || place.servers().is_empty());
