@@ -145,8 +145,11 @@ struct Writer<'a, 'b> {
 }
 
 impl Writer<'_, '_> {
+    /// Two minus signs before a comment of MySQL are none themselves, and a blank in its place would make them one.
     fn gap(&mut self, gap: &[u8]) {
-        self.out.extend_from_slice(blanks(gap));
+        let blanks = blanks(gap);
+        let opens_comment = self.out.ends_with(b"--") && !blanks.is_empty();
+        self.out.extend_from_slice(if opens_comment { b"/**/" } else { blanks });
     }
 
     fn token(&mut self, token: Token) {
@@ -496,6 +499,12 @@ mod tests {
         check("select /*!50000 'Marta', 4711 */ 1", MY, "select /*!50000 {Marta}, {#4711} */ {#1}");
         let hint = masked("select /*+ SET_VAR(sort_buffer_size = 1000) QB_NAME('Marta') */ 1", MY);
         assert!(hint.contains("size = 1000") && !hint.contains("Marta"), "{hint}");
+    }
+
+    #[test]
+    fn a_comment_that_is_taken_out_makes_no_other() {
+        check("select 1--/* Marta */2", MY, "select {#1}--/**/{#2}");
+        check("----", MY, "--/**/");
     }
 
     #[test]

@@ -72,8 +72,9 @@ fn grouped<'a>(causes: &'a [PlanCause]) -> Vec<Vec<&'a PlanCause<'a>>> {
     for cause in causes {
         let alike = |group: &&mut Vec<&PlanCause>| {
             let first = group[0];
-            (first.grade, first.verdict, &first.change, &first.test)
-                == (cause.grade, cause.verdict, &cause.change, &cause.test)
+            let changed = |one: &PlanCause| sentences::plans::change(&one.change);
+            (first.grade, first.verdict, &first.test) == (cause.grade, cause.verdict, &cause.test)
+                && changed(first) == changed(cause)
         };
         match groups.iter_mut().find(alike) {
             Some(group) => group.push(cause),
