@@ -31,7 +31,8 @@ pub const PLANTS: [Plant; 3] = [
         sound: "min_parallel_table_scan_size = 0, parallel_setup_cost = 10, parallel_tuple_cost = 0",
         planted: "min_parallel_table_scan_size = 0, parallel_setup_cost = 10, parallel_tuple_cost = 0, \
                   max_parallel_workers_per_gather = 0",
-        expected: Expected { slower: &["Q1", "Q6"], untouched: &["Q2"], by_other_plan: true },
+        // Other queries get plans that these costs make worse.
+        expected: Expected { slower: &["Q1"], untouched: &[], by_other_plan: true },
     },
 ];
 
@@ -49,6 +50,6 @@ pub const SABOTAGES: [Sabotage; 2] = [
             "DELETE FROM pg_statistic WHERE starelid IN ('lineitem'::regclass, 'orders'::regclass)",
             "UPDATE pg_class SET reltuples = 1, relpages = 1 WHERE relname IN ('lineitem', 'orders')",
         ],
-        expected: Expected { slower: &["Q9", "Q21"], untouched: &["Q2", "Q11"], by_other_plan: true },
+        expected: Expected { slower: &["Q9"], untouched: &["Q2", "Q11"], by_other_plan: true },
     },
 ];

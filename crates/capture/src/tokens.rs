@@ -356,7 +356,7 @@ pub(crate) fn blanks(gap: &[u8]) -> &[u8] {
 }
 
 /// Letters, digits, `_`, `$` and every byte that is not ASCII.
-fn is_name(byte: u8) -> bool {
+pub(crate) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }
 

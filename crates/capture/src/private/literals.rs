@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::pg_message::parameters;
 use crate::private::mask::Mask;
-use crate::tokens::{Dialect, Hint, Kind, Token, Tokens, blanks};
+use crate::tokens::{Dialect, Hint, Kind, Token, Tokens, blanks, is_name};
 
 /// Writes a statement without its values and comments at the end of `out`, and gives the numbers of the parameters whose
 /// values stay, because they count rows or lengths of time.
@@ -255,6 +255,11 @@ impl Writer<'_, '_> {
         };
         let mut written = prefix.to_vec();
         quote(&masked, escapes(self.dialect), &mut written);
+        // What is written in other quotes would go on with the literal before it, or take the word before it for a prefix.
+        let joins = |before: u8| before == b'\'' || (text[0] == b'"' && is_name(before));
+        if written[0] == b'\'' && self.out.last().is_some_and(|before| joins(*before)) {
+            self.out.push(b' ');
+        }
         self.literal(&written);
     }
 
@@ -505,6 +510,12 @@ mod tests {
     fn a_comment_that_is_taken_out_makes_no_other() {
         check("select 1--/* Marta */2", MY, "select {#1}--/**/{#2}");
         check("----", MY, "--/**/");
+    }
+
+    #[test]
+    fn literals_in_other_quotes_stay_apart() {
+        check("select 'Marta'\"Nowak\"'Jan'", MY, "select {Marta} {Nowak} {Jan}");
+        check("select b\"Marta\"", MY, "select b {Marta}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The kinds of statements that there are, each a file under `kinds/`, and the choice among them.
 
+use std::sync::LazyLock;
+
 use load::{OptionError, OptionValue, Options};
 
 use super::kind::Kind;
@@ -19,8 +21,13 @@ const FILES: &[(&str, &str)] = files! {
     "write": "add-column" "add-column-default" "big-1m" "big-64k" "change-column" "commit" "create-drop-table" "create-index" "delete-insert" "delete-range-100" "drop-table" "insert" "insert-100" "insert-2-indexes" "insert-5-indexes" "insert-select-10000" "load-100000" "temporary-table" "transaction" "update-hot" "update-in-10" "update-index" "update-non-index" "update-range-100" "update-zipfian" "upsert";
 };
 
-/// All that come with dbduel.
+/// All that come with dbduel. Read once: a plan asks for them again and again, and their names are kept for ever.
 pub fn all() -> Vec<Kind> {
+    static ALL: LazyLock<Vec<Kind>> = LazyLock::new(read);
+    ALL.clone()
+}
+
+fn read() -> Vec<Kind> {
     let kind = |(name, text): &(&str, &str)| {
         let group = name.split('/').next();
         Kind::read(&format!("{name}.sql"), group, text).expect("the tests read every file")
