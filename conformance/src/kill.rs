@@ -133,6 +133,8 @@ pub fn run(options: &Kill, root: &Path) -> Result<()> {
 struct Place<'a> {
     program: &'a Path,
     folder: tempfile::TempDir,
+    /// Outside, so that it can be written when the file system is full.
+    log: tempfile::NamedTempFile,
 }
 
 impl Drop for Place<'_> {
@@ -156,7 +158,7 @@ impl<'a> Place<'a> {
         let flags = nix::mount::MsFlags::empty();
         nix::mount::mount(Some("tmpfs"), folder.path(), Some("tmpfs"), flags, Some(size.as_str()))
             .context("cannot mount a file system in memory")?;
-        let place = Place { program, folder };
+        let place = Place { program, folder, log: tempfile::NamedTempFile::new()? };
         // A server under another account must be able to enter.
         fs::set_permissions(place.path(), fs::Permissions::from_mode(0o711))?;
         fs::create_dir(place.path().join("tmp"))?;
@@ -169,7 +171,7 @@ impl<'a> Place<'a> {
     }
 
     fn command(&self, arguments: &[&str]) -> Result<Command> {
-        let log = fs::OpenOptions::new().create(true).append(true).open(std::env::temp_dir().join(self.log()))?;
+        let log = fs::OpenOptions::new().append(true).open(self.log.path())?;
         let mut command = Command::new(self.program);
         command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
         command.stdout(log.try_clone()?).stderr(log);
@@ -178,30 +180,25 @@ impl<'a> Place<'a> {
         Ok(command)
     }
 
-    /// Outside, so that it can be written when the file system is full.
-    fn log(&self) -> String {
-        format!("{}.log", self.path().file_name().unwrap_or_default().to_string_lossy())
-    }
-
     fn said(&self) -> String {
-        let text = fs::read_to_string(std::env::temp_dir().join(self.log())).unwrap_or_default();
+        let text = fs::read_to_string(self.log.path()).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(12)..].join("\n")
     }
 
     /// How long a run takes; the cache has all it needs then.
     fn undisturbed(&self) -> Result<Duration> {
-        self.whole(&[])?;
+        self.whole(None)?;
         self.clear()?;
         let begun = Instant::now();
-        self.whole(&[])?;
+        self.whole(None)?;
         let took = begun.elapsed();
         self.clear()?;
         Ok(took)
     }
 
     /// Runs or resumes until every trial is there, and looks at what it comes to.
-    fn whole(&self, before: &[Kept]) -> Result<()> {
+    fn whole(&self, before: Option<&Kept>) -> Result<()> {
         for _ in 0..RESUMES_MAX {
             let run = self.run_folder()?;
             let name = run.as_ref().map(|run| run.display().to_string());
@@ -257,9 +254,9 @@ impl<'a> Place<'a> {
         Ok(record["finished_at"].is_string() && record["ended_by"] != "interrupted")
     }
 
-    fn expect_sound(&self, run: &Path, before: &[Kept]) -> Result<()> {
+    fn expect_sound(&self, run: &Path, before: Option<&Kept>) -> Result<()> {
         let (plan, trials) = (fs::read(run.join("plan.json"))?, fs::read(run.join("trials.ndjson"))?);
-        for kept in before {
+        if let Some(kept) = before {
             ensure!(kept.plan.as_ref().is_none_or(|kept| *kept == plan), "the plan is another");
             ensure!(trials.starts_with(&kept.trials), "trials that had finished are gone or others");
         }
@@ -299,7 +296,7 @@ impl<'a> Place<'a> {
         }
         self.end(&mut child)?;
         self.expect_nothing_left(&traces, &seen)?;
-        self.whole(kept.as_slice())?;
+        self.whole(kept.as_ref())?;
         self.expect_nothing_left(&traces, &[])?;
         for folder in ["cache/work", "cache/tmp", "tmp"] {
             let entries = fs::read_dir(self.path().join(folder)).into_iter().flatten().flatten();

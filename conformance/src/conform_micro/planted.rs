@@ -76,6 +76,7 @@ const SABOTAGES: [Sabotage; 1] = [Sabotage {
         by_other_plan: true,
     },
 }];
+const SLOW_LOGIN: &str = "a slow login";
 const CONNECT: Expected = Expected {
     slower: &["point/connect-tcp"],
     untouched: &["point/pk", "range/pk-100", "aggregate/sum-100"],
@@ -88,11 +89,18 @@ const DELAY: Duration = Duration::from_micros(500);
 pub fn planted(runs: &Runs) -> Result<Vec<String>> {
     let mut wrong = PLANTED.settings(&SETTINGS, runs)?;
     wrong.extend(PLANTED.sabotages(&SABOTAGES, runs)?);
+    if runs.includes(SLOW_LOGIN) {
+        wrong.extend(slow_login(runs)?);
+    }
+    Ok(wrong)
+}
+
+fn slow_login(runs: &Runs) -> Result<Option<String>> {
     let server = Held::start_or_fail(runs.dbduel, "mariadb@system", &["--tcp"])?;
     let other = Held::start_or_fail(runs.dbduel, "mariadb@system", &["--tcp"])?;
     let door = |server: &Held, delay| side(server, forwarder::slow_to_connect(server.port()?, delay)?);
     let sides = [door(&server, Duration::ZERO)?, door(&other, DELAY)?];
-    wrong.extend(PLANTED.judged("a slow login", &sides, CONNECT, runs)?);
+    let wrong = PLANTED.judged(SLOW_LOGIN, &sides, CONNECT, runs)?;
     server.stop()?;
     other.stop()?;
     Ok(wrong)

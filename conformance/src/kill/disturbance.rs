@@ -37,6 +37,7 @@ const FOR: Duration = Duration::from_secs(2);
 const CHUNK: usize = 1 << 20;
 
 impl Disturbance {
+    /// A kill of dbduel itself stands twice: most promises are about it.
     pub const ALL: [Disturbance; 10] = [
         Disturbance::Killed(Whom::Dbduel),
         Disturbance::Killed(Whom::Dbduel),
