@@ -429,7 +429,7 @@ impl<'a> Setup<'a> {
         let statements = plans.explained_statements(dialect).into_iter();
         let statements = statements.map(|one| (plans.before_explaining(&one, dialect), one)).collect();
         let explaining = Explaining { statements, are_private: plans.are_private(), limit };
-        (!explaining.statements.is_empty()).then(|| (filling.title(), explaining))
+        (plans.finds_statements() || !explaining.statements.is_empty()).then(|| (filling.title(), explaining))
     }
 
     fn data_folder(&self, planned: &PlannedTrial) -> DataFolder {

@@ -44,7 +44,7 @@ impl AnyConnection {
     }
 
     /// How long one answer may take; a library that blocks has no such limit.
-    pub(crate) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), Error> {
         self.transport_mut().into_iter().for_each(|transport| transport.set_limit(timeout));
         Ok(())
     }

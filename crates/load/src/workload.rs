@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Target};
 
@@ -507,6 +507,21 @@ pub trait HasPlans {
     fn before_explaining(&self, statement: &NamedStatement, dialect: Dialect) -> Vec<String> {
         let _ = (statement, dialect);
         Vec::new()
+    }
+    /// Whether others come up only while it runs: with values that answers bring, on tables that it makes and drops.
+    fn finds_statements(&self) -> bool {
+        false
+    }
+    /// Runs as much as brings those up, on a server whose data nobody needs any more, and hands each over while the
+    /// server can explain it. Behind `until` nothing is run for it.
+    fn find_statements(
+        &self,
+        connect: &mut dyn FnMut() -> Result<AnyConnection, Error>,
+        until: Instant,
+        found: &mut dyn FnMut(NamedStatement),
+    ) -> Result<(), Error> {
+        let _ = (connect, until, found);
+        Ok(())
     }
     /// Whether their values are those of production, which no report may show.
     fn are_private(&self) -> bool {

@@ -1,14 +1,18 @@
 //! The statements of scripts with values in them, to ask a server how it would run them: what the first execution of each
-//! transaction sends, as far as no value comes from an answer.
+//! transaction sends. As far as no value comes from an answer, no server is needed for it; the others are found by running
+//! the transaction once, and taking back what it changed.
 
-use driver::{Dialect, complete};
+use std::time::Instant;
+
+use driver::{AnyConnection, Connection, Dialect, Error, complete};
 use load::{
     Attempt, Client, HasPlans, MonotonicClock, NamedStatement, Recorder, Slot, Timeline, Turn, Window, Workload as _,
 };
 
 use crate::client::ScriptClient;
 use crate::program::{Op, Program, Protocol};
-use crate::recording::Recording;
+use crate::recording::{Nothing, Recording};
+use crate::try_out::Undoing;
 use crate::workload::{Script, Transaction};
 
 /// What a server explains.
@@ -18,32 +22,69 @@ const SEED: u64 = 1;
 
 impl HasPlans for Script {
     fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
-        self.transactions.iter().flat_map(|one| self.sent_by(one, dialect)).collect()
+        self.transactions.iter().flat_map(|one| self.sent_without_server(one, dialect)).collect()
     }
 
     fn before_explaining(&self, _: &NamedStatement, dialect: Dialect) -> Vec<String> {
         self.on_connect(dialect).cloned().collect()
     }
+
+    fn finds_statements(&self) -> bool {
+        let is_one = |one: &Transaction| one.programs.iter().any(|(program, _)| program.has_values_of_answers());
+        self.transactions.iter().any(is_one)
+    }
+
+    fn find_statements(
+        &self,
+        connect: &mut dyn FnMut() -> Result<AnyConnection, Error>,
+        until: Instant,
+        found: &mut dyn FnMut(NamedStatement),
+    ) -> Result<(), Error> {
+        for one in self.transactions.iter() {
+            let connection = connect()?;
+            let dialect = connection.dialect();
+            if !one.program(dialect).has_values_of_answers() || Instant::now() > until {
+                continue;
+            }
+            let known = self.sent_without_server(one, dialect);
+            let begin = |connection: &mut Undoing<AnyConnection>| connection.begins = true;
+            let sent = self.sent_by(one, Undoing::new(connection), begin, Undoing::take_back)?;
+            sent.into_iter().filter(|sent| !known.iter().any(|one| one.name == sent.name)).for_each(&mut *found);
+        }
+        Ok(())
+    }
 }
 
 impl Script {
-    fn sent_by(&self, transaction: &Transaction, dialect: Dialect) -> Vec<NamedStatement> {
+    fn sent_without_server(&self, transaction: &Transaction, dialect: Dialect) -> Vec<NamedStatement> {
+        self.sent_by(transaction, Nothing(dialect), |_| (), |_| Ok(())).unwrap_or_default()
+    }
+
+    /// What the first execution sends that servers explain; `begin` and `end` are called around it.
+    fn sent_by<C: Connection>(
+        &self,
+        transaction: &Transaction,
+        connection: C,
+        begin: impl FnOnce(&mut C),
+        end: impl FnOnce(&mut C) -> Result<(), Error>,
+    ) -> Result<Vec<NamedStatement>, Error> {
         let mut one = transaction.clone();
         if one.programs.iter_mut().any(|(program, _)| !without_waits(program)) {
-            return Vec::new();
+            return Ok(Vec::new());
         }
+        let dialect = connection.dialect();
         let alone = Script { transactions: vec![one].into(), protocol: Protocol::Simple, ..self.clone() };
         let timeline = Timeline::default();
         timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
         let names = alone.timed_statements(dialect);
         let recorder = Recorder::new(0, false).with_statements(names.clone());
         let slot = Slot { input_seed: SEED, ..Slot::alone(MonotonicClock::sleeping(), timeline, recorder) };
-        let Ok(mut client) = ScriptClient::new(alone.clone(), Recording::new(dialect), &slot) else {
-            return Vec::new();
-        };
+        let mut client = ScriptClient::new(alone.clone(), Recording::of(connection), &slot)?;
         client.connection().sent.clear();
-        // It ends at the first value that an answer has to bring.
+        begin(client.connection().behind());
+        // It ends at the first value that an answer does not bring.
         let _ = complete(client.attempt(Turn { series: 0, number: 0, retry: 0 }, &mut Attempt::default()));
+        end(client.connection().behind())?;
         let mut sent = std::mem::take(&mut client.connection().sent);
         let tallies = &slot.recorder.borrow().tally.statements;
         let program = alone.transactions[0].program(dialect);
@@ -57,13 +98,21 @@ impl Script {
             sent.pop_if(|last| last.eq_ignore_ascii_case("rollback"));
         }
         if called.len() != sent.len() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let all = called.into_iter().zip(sent);
         // Behind the first of several statements in one text the others would be run.
-        all.filter(|((_, is_joined), sql)| !is_joined && is_explained(sql))
+        Ok(all
+            .filter(|((_, is_joined), sql)| !is_joined && is_explained(sql))
             .map(|((name, _), sql)| NamedStatement { name, sql })
-            .collect()
+            .collect())
+    }
+}
+
+impl Program {
+    /// Whether values of its statements come from answers (`\gset`).
+    fn has_values_of_answers(&self) -> bool {
+        self.statements.iter().any(|statement| statement.gather.is_some())
     }
 }
 

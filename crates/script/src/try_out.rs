@@ -110,18 +110,18 @@ fn tried_statement(statement: &SqlStatement, seen: &StatementTally, dialect: Dia
 
 /// A connection on which nothing is committed that can be taken back. A transaction is opened before the first statement
 /// that needs one and ended by a ROLLBACK; a COMMIT of the script is not sent.
-struct Undoing<C> {
+pub(crate) struct Undoing<C> {
     connection: C,
     /// By the statement's number.
     texts: BTreeMap<usize, String>,
     /// From here on statements are the script's, and not what its sessions begin with.
-    begins: bool,
+    pub(crate) begins: bool,
     is_open: bool,
     lasting: Vec<String>,
 }
 
 impl<C: Connection> Undoing<C> {
-    fn new(connection: C) -> Undoing<C> {
+    pub(crate) fn new(connection: C) -> Undoing<C> {
         Undoing { connection, texts: BTreeMap::new(), begins: false, is_open: false, lasting: Vec::new() }
     }
 
@@ -151,7 +151,7 @@ impl<C: Connection> Undoing<C> {
         Ok(true)
     }
 
-    fn take_back(&mut self) -> Result<(), Error> {
+    pub(crate) fn take_back(&mut self) -> Result<(), Error> {
         if !std::mem::take(&mut self.is_open) {
             return Ok(());
         }

@@ -1,13 +1,13 @@
 //! How a server runs the statements of a workload, asked when the interval of a trial is over: on the data that the load
-//! has left, and before the server stops. What must stay true: nothing here runs a statement, costs more than its limit,
-//! or makes a trial fail.
+//! has left, and before the server stops. What must stay true: nothing here runs a statement on a user's data, takes much
+//! longer than its limit, or makes a trial fail.
 
 use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result};
-use driver::Admin;
+use driver::{Admin, AnyConnection, Target};
 use engine::Observe;
-use load::NamedStatement;
+use load::{HasPlans, NamedStatement};
 use record::format::StatementPlan;
 
 use super::environment::RunningServer;
@@ -23,27 +23,65 @@ pub struct Explaining {
     pub limit: Duration,
 }
 
+/// A workload some of whose statements come up only while it runs, and where its clients connect.
+pub type Running<'a> = (&'a dyn HasPlans, Target);
+
 /// An answer for each statement; one that has none gives the reason.
-pub fn explain(server: &RunningServer, explaining: &Explaining) -> Vec<StatementPlan> {
-    let begun = Instant::now();
-    let mut session = open(server);
-    let plan = |(before, one): &(Vec<String>, NamedStatement)| {
-        let asked = match &mut session {
-            _ if begun.elapsed() > explaining.limit => {
-                Err(Error::msg(format!("explaining may take {} ms in all", explaining.limit.as_millis())))
+pub fn explain(server: &RunningServer, explaining: &Explaining, running: Option<Running>) -> Vec<StatementPlan> {
+    let mut asked = Asked {
+        session: open(server),
+        until: Instant::now() + explaining.limit,
+        explaining,
+        plans: Vec::with_capacity(explaining.statements.len()),
+    };
+    for (before, one) in &explaining.statements {
+        asked.ask(before, one);
+    }
+    if let Some(running) = running {
+        find(&running, &mut asked);
+    }
+    asked.plans
+}
+
+fn find((plans, target): &Running, asked: &mut Asked) {
+    let until = asked.until;
+    let mut connect = || {
+        let opened = AnyConnection::connect(target.dialect, &target.endpoint, &target.login, left(until));
+        opened.and_then(|mut connection| connection.set_timeout(Some(left(until))).map(|()| connection))
+    };
+    let mut found = |one: NamedStatement| asked.ask(&plans.before_explaining(&one, target.dialect), &one);
+    // What was found until a failure is explained; the load itself is what fails a trial.
+    let _ = plans.find_statements(&mut connect, until, &mut found);
+}
+
+struct Asked<'a> {
+    session: Result<(&'static dyn Observe, Admin)>,
+    until: Instant,
+    explaining: &'a Explaining,
+    plans: Vec<StatementPlan>,
+}
+
+impl Asked<'_> {
+    fn ask(&mut self, before: &[String], one: &NamedStatement) {
+        let Explaining { limit, are_private, .. } = *self.explaining;
+        let answer = match &mut self.session {
+            _ if Instant::now() > self.until => {
+                Err(Error::msg(format!("explaining may take {} ms in all", limit.as_millis())))
             }
             Ok((observe, admin)) => {
                 // What waits longer ends its session, and what comes after it is refused.
-                let left = explaining.limit.saturating_sub(begun.elapsed()).max(Duration::from_millis(50));
-                let opened = admin.set_timeout(Some(left));
+                let opened = admin.set_timeout(Some(left(self.until)));
                 let opened = opened.and_then(|()| before.iter().try_for_each(|sql| admin.run(sql).map(drop)));
                 opened.map_err(Error::from).and_then(|()| observe.explain(admin, &one.sql))
             }
             Err(error) => Err(Error::msg(format!("{error:#}"))),
         };
-        plan(one, asked, explaining.are_private)
-    };
-    explaining.statements.iter().map(plan).collect()
+        self.plans.push(plan(one, answer, are_private));
+    }
+}
+
+fn left(until: Instant) -> Duration {
+    until.saturating_duration_since(Instant::now()).max(Duration::from_millis(50))
 }
 
 fn open(server: &RunningServer) -> Result<(&'static dyn Observe, Admin)> {

@@ -12,12 +12,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use driver::{Admin, AnyConnection, Isolation, Target};
 use jiff::Timestamp;
-use load::{ErrorPolicy, Live, LoadOptions, Measured, Setting, Tally, TriedTransaction, Workload, wrong_answers};
+use load::{
+    ErrorPolicy, HasPlans, Live, LoadOptions, Measured, Setting, Tally, TriedTransaction, Workload, wrong_answers,
+};
 
 use super::environment::{Environment, RunningServer};
 use super::generator::{Made, OfWorkers};
 use super::host::Interrupted;
 use super::metrics::metrics;
+use super::plans::Explaining;
 use super::trial::Trial;
 use super::{
     core_use, crash, deferred_log, deferred_work, generator_limit, latency, network_path, operations, plans, script,
@@ -186,13 +189,21 @@ fn measure<'a>(
     if is_last {
         // On a server that is to stop: nothing is measured on it any more.
         if let Some(explaining) = trial.explaining {
-            left.plans = steps.take("explain", || Ok(plans::explain(&server, explaining)))?;
+            left.plans = steps.take("explain", || explain(trial, &server, explaining))?;
         }
         steps.take("stop", || server.stop())?;
     } else {
         start.server = Some(server);
     }
     Ok((tally, readings, of_workers))
+}
+
+/// Plans of the statements of a workload. What comes up only while it runs is run on data of our own.
+fn explain(trial: &Trial, server: &RunningServer, explaining: &Explaining) -> Result<Vec<StatementPlan>> {
+    let runs = |plans: &&dyn HasPlans| plans.finds_statements() && trial.environment.is_managed();
+    let running = trial.workload.has_plans().filter(runs);
+    let running = running.map(|plans| anyhow::Ok((plans, clients_target(trial, server)?))).transpose()?;
+    Ok(plans::explain(server, explaining, running))
 }
 
 /// In a duet neither side goes on before both are so far.
@@ -492,7 +503,7 @@ pub fn try_out(trial: &Trial) -> Result<Option<(Vec<TriedTransaction>, Vec<State
     let target = clients_target(trial, &server)?;
     let mut connect = || AnyConnection::connect(target.dialect, &target.endpoint, &target.login, LOGIN_LIMIT);
     let tried = workload.run_once(&mut connect, trial.planned.input_seed).context("cannot try the transactions")?;
-    let plans = trial.explaining.map(|explaining| plans::explain(&server, explaining));
+    let plans = trial.explaining.map(|explaining| explain(trial, &server, explaining)).transpose()?;
     server.stop()?;
     Ok(Some((tried, plans.unwrap_or_default())))
 }

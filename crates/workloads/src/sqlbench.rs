@@ -4,6 +4,7 @@
 //! interval to hold. Names, counts and loops are those of the classic suite (version 2.15), so that its
 //! tables can be set beside ours; where the suite executes something else than it reports, both are reported.
 
+mod asking;
 mod bench;
 mod ddl;
 mod fast;
@@ -11,6 +12,7 @@ mod guess;
 mod limits;
 mod options;
 mod packing;
+mod plans;
 mod programs;
 mod scratch;
 mod sequence;
@@ -25,7 +27,7 @@ use self::bench::{Bench, Program, Stop};
 use self::options::SqlBench;
 use self::session::Session;
 use load::{
-    ClientFuture, Fatal, Gauge, Metric, OperationTally, OptionError, Options, Outcome, ProgramTally, Scratch,
+    ClientFuture, Fatal, Gauge, HasPlans, Metric, OperationTally, OptionError, Options, Outcome, ProgramTally, Scratch,
     SinglePass, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec, monotonic_ns,
 };
 
@@ -82,6 +84,10 @@ impl Workload for Pass {
     }
 
     fn single_pass(&self) -> Option<&dyn SinglePass> {
+        Some(self)
+    }
+
+    fn has_plans(&self) -> Option<&dyn HasPlans> {
         Some(self)
     }
 }

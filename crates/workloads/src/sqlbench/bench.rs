@@ -5,6 +5,7 @@
 
 use driver::{Answer, Dialect, Error};
 
+use super::asking::Asking;
 use super::ddl::Shape;
 use super::limits::Limits;
 use super::options::SqlBench;
@@ -99,12 +100,23 @@ pub struct Bench<'a> {
     /// What the suite's clock would show beyond ours: what was estimated, less what ran only to time a short
     /// operation or to check answers.
     beyond_ns: i64,
+    /// Queries are handed over instead of being timed.
+    asking: Option<Asking<'a>>,
 }
 
 impl<'a> Bench<'a> {
     pub fn new(options: &'a SqlBench, session: &'a mut Session, gauge: Option<&'a Gauge>) -> Bench<'a> {
         let limits = options.limits(session.dialect());
-        Bench { options, limits, session, gauge, tallies: Vec::new(), beyond_ns: 0 }
+        Bench { options, limits, session, gauge, tallies: Vec::new(), beyond_ns: 0, asking: None }
+    }
+
+    pub fn asking(self, asking: Asking<'a>) -> Bench<'a> {
+        Bench { asking: Some(asking), ..self }
+    }
+
+    /// Whether as few statements as there can be fill a table, and in one transaction.
+    pub fn is_fast(&self) -> bool {
+        self.options.fast || self.asking.is_some()
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -123,6 +135,9 @@ impl<'a> Bench<'a> {
 
     /// A statement between operations, which the rest of the program needs.
     pub fn set_up(&mut self, sql: &str) -> Result<Answer, Stop> {
+        if self.asking.as_ref().is_some_and(Asking::is_over) {
+            return Ok(Answer::default());
+        }
         self.session.run(sql).map_err(|error| Stop::of(error, sql))
     }
 
@@ -184,7 +199,7 @@ impl<'a> Bench<'a> {
         name: &'static str,
         check: impl FnOnce(&mut Session) -> Result<(), Error>,
     ) -> Result<(), Stop> {
-        if !self.options.reports(name) {
+        if !self.options.reports(name) || self.asking.is_some() {
             return Ok(());
         }
         let begun_ns = monotonic_ns();
@@ -235,7 +250,13 @@ impl<'a> Bench<'a> {
         if !reported && !operation.changes {
             return Ok(());
         }
-        let batched = operation.batched.filter(|_| self.options.fast);
+        if let Some(asking) = self.asking.as_mut().filter(|asking| !asking.runs(operation.name)) {
+            // All turns of one that only reads are alike.
+            let turns = if operation.changes { operation.turns } else { 1 };
+            asking.ask(self.session, (operation.name, turns), state, &mut turn);
+            return Ok(());
+        }
+        let batched = operation.batched.filter(|_| self.is_fast());
         if let Some(table) = batched {
             self.begin_batch(table)?;
         }

@@ -9,7 +9,7 @@ use super::packing::pack;
 impl Bench<'_> {
     /// Whether inserts take as many rows as there is room for.
     pub fn packs_inserts(&self) -> bool {
-        self.options.fast && self.limits.insert_multi_value
+        self.is_fast() && self.limits.insert_multi_value
     }
 
     /// Times the inserts of `rows`, each with its brackets, packed; `count` is what they are reported as.
