@@ -26,6 +26,8 @@ pub struct Plant {
 pub struct Sabotage {
     pub name: &'static str,
     pub engine: &'static str,
+    /// What both servers are started with. Where memory is short, whatever reads more keeps more of it for others.
+    pub settings: &'static [&'static str],
     pub statements: &'static [&'static str],
     pub expected: Expected,
 }
@@ -92,7 +94,8 @@ impl Planted {
     pub fn sabotages(&self, all: &[Sabotage], runs: &Runs) -> Result<Vec<String>> {
         let mut wrong = Vec::new();
         for one in all.iter().filter(|one| runs.includes(one.name)) {
-            let servers = [(); 2].map(|()| Held::start_or_fail(runs.dbduel, one.engine, &["--tcp"]));
+            let words = [&["--tcp"], one.settings].concat();
+            let servers = [(); 2].map(|()| Held::start_or_fail(runs.dbduel, one.engine, &words));
             let [sound, harmed] = servers;
             let (sound, harmed) = (sound?, harmed?);
             let sides = [side(&sound, sound.port()?)?, side(&harmed, harmed.port()?)?];

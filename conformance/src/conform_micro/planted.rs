@@ -69,6 +69,7 @@ const SETTINGS: [Plant; 4] = [
 const SABOTAGES: [Sabotage; 1] = [Sabotage {
     name: "a dropped index",
     engine: "mariadb@system",
+    settings: &[],
     statements: &["DROP INDEX micro_detail_place ON micro_detail"],
     expected: Expected {
         slower: &["point/secondary", "range/secondary-100"],

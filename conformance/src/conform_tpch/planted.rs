@@ -40,16 +40,18 @@ pub const SABOTAGES: [Sabotage; 2] = [
     Sabotage {
         name: "a dropped index",
         engine: "mariadb@system",
+        settings: &["innodb_buffer_pool_size=512M"],
         statements: &["DROP INDEX lineitem_part ON lineitem"],
         expected: Expected { slower: &["Q17"], untouched: &["Q1", "Q6", "Q13"], by_other_plan: true },
     },
     Sabotage {
         name: "statistics of empty tables",
         engine: "postgres@system",
+        settings: &["shared_buffers=512MB"],
         statements: &[
             "DELETE FROM pg_statistic WHERE starelid IN ('lineitem'::regclass, 'orders'::regclass)",
             "UPDATE pg_class SET reltuples = 1, relpages = 1 WHERE relname IN ('lineitem', 'orders')",
         ],
-        expected: Expected { slower: &["Q9"], untouched: &["Q2", "Q11"], by_other_plan: true },
+        expected: Expected { slower: &["Q5", "Q8"], untouched: &["Q2", "Q11", "Q16"], by_other_plan: true },
     },
 ];
