@@ -11,8 +11,7 @@ use load::{
 
 use crate::client::ScriptClient;
 use crate::program::{Op, Program, Protocol};
-use crate::recording::{Nothing, Recording};
-use crate::try_out::Undoing;
+use crate::recording::Recording;
 use crate::workload::{Script, Transaction};
 
 /// What a server explains.
@@ -47,8 +46,7 @@ impl HasPlans for Script {
                 continue;
             }
             let known = self.sent_without_server(one, dialect);
-            let begin = |connection: &mut Undoing<AnyConnection>| connection.begins = true;
-            let sent = self.sent_by(one, Undoing::new(connection), begin, Undoing::take_back)?;
+            let sent = self.sent_by(one, Recording::before(connection))?;
             sent.into_iter().filter(|sent| !known.iter().any(|one| one.name == sent.name)).for_each(&mut *found);
         }
         Ok(())
@@ -57,34 +55,30 @@ impl HasPlans for Script {
 
 impl Script {
     fn sent_without_server(&self, transaction: &Transaction, dialect: Dialect) -> Vec<NamedStatement> {
-        self.sent_by(transaction, Nothing(dialect), |_| (), |_| Ok(())).unwrap_or_default()
+        self.sent_by(transaction, Recording::new(dialect)).unwrap_or_default()
     }
 
-    /// What the first execution sends that servers explain; `begin` and `end` are called around it.
-    fn sent_by<C: Connection>(
-        &self,
-        transaction: &Transaction,
-        connection: C,
-        begin: impl FnOnce(&mut C),
-        end: impl FnOnce(&mut C) -> Result<(), Error>,
-    ) -> Result<Vec<NamedStatement>, Error> {
+    /// What the first execution sends that servers explain.
+    fn sent_by(&self, transaction: &Transaction, recording: Recording) -> Result<Vec<NamedStatement>, Error> {
         let mut one = transaction.clone();
         if one.programs.iter_mut().any(|(program, _)| !without_waits(program)) {
             return Ok(Vec::new());
         }
-        let dialect = connection.dialect();
+        let dialect = recording.dialect();
         let alone = Script { transactions: vec![one].into(), protocol: Protocol::Simple, ..self.clone() };
         let timeline = Timeline::default();
         timeline.open_window(Window { start_ns: 0, end_ns: u64::MAX });
         let names = alone.timed_statements(dialect);
         let recorder = Recorder::new(0, false).with_statements(names.clone());
         let slot = Slot { input_seed: SEED, ..Slot::alone(MonotonicClock::sleeping(), timeline, recorder) };
-        let mut client = ScriptClient::new(alone.clone(), Recording::of(connection), &slot)?;
+        let mut client = ScriptClient::new(alone.clone(), recording, &slot)?;
         client.connection().sent.clear();
-        begin(client.connection().behind());
+        if let Some(server) = &mut client.connection().server {
+            server.begins = true;
+        }
         // It ends at the first value that an answer does not bring.
         let _ = complete(client.attempt(Turn { series: 0, number: 0, retry: 0 }, &mut Attempt::default()));
-        end(client.connection().behind())?;
+        client.connection().server.as_mut().map_or(Ok(()), |server| server.take_back())?;
         let mut sent = std::mem::take(&mut client.connection().sent);
         let tallies = &slot.recorder.borrow().tally.statements;
         let program = alone.transactions[0].program(dialect);

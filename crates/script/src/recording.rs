@@ -1,27 +1,25 @@
-//! A connection that notes what a client sends as text, in front of another one or of none: then nothing is run, and
+//! A connection that notes what a client sends as text. Another one may stand behind it; without one nothing is run, and
 //! answers have no rows.
 
-use driver::{Answer, Connection, Dialect, Error, Rows, Statement, Value};
+use driver::{Answer, AnyConnection, Connection, Dialect, Error, Rows, Statement, Value};
 
-/// Notes what is sent, and passes it on.
-pub struct Recording<C = Nothing> {
-    connection: C,
+use crate::try_out::Undoing;
+
+/// Notes what is sent, and passes it on where there is a server.
+pub struct Recording {
+    dialect: Dialect,
     pub sent: Vec<String>,
+    pub(crate) server: Option<Undoing<AnyConnection>>,
 }
 
 impl Recording {
     pub fn new(dialect: Dialect) -> Recording {
-        Recording::of(Nothing(dialect))
-    }
-}
-
-impl<C: Connection> Recording<C> {
-    pub(crate) fn of(connection: C) -> Recording<C> {
-        Recording { connection, sent: Vec::new() }
+        Recording { dialect, sent: Vec::new(), server: None }
     }
 
-    pub(crate) fn behind(&mut self) -> &mut C {
-        &mut self.connection
+    pub(crate) fn before(connection: AnyConnection) -> Recording {
+        let dialect = connection.dialect();
+        Recording { server: Some(Undoing::new(connection)), ..Recording::new(dialect) }
     }
 }
 
@@ -29,9 +27,9 @@ fn prepares_nothing() -> Error {
     Error::Client("nothing is prepared here".to_owned())
 }
 
-impl<C: Connection> Connection for Recording<C> {
+impl Connection for Recording {
     fn dialect(&self) -> Dialect {
-        self.connection.dialect()
+        self.dialect
     }
 
     fn prepare(&mut self, _: &str) -> Result<Statement, Error> {
@@ -48,40 +46,17 @@ impl<C: Connection> Connection for Recording<C> {
 
     async fn query(&mut self, sql: &str) -> Result<Answer, Error> {
         self.sent.push(sql.trim().to_owned());
-        self.connection.query(sql).await
+        match &mut self.server {
+            Some(server) => server.query(sql).await,
+            None => Ok(Answer::default()),
+        }
     }
 
     async fn query_into(&mut self, sql: &str, rows: &mut Rows) -> Result<Answer, Error> {
         self.sent.push(sql.trim().to_owned());
-        self.connection.query_into(sql, rows).await
-    }
-}
-
-/// No server: every statement is answered without rows.
-pub struct Nothing(pub(crate) Dialect);
-
-impl Connection for Nothing {
-    fn dialect(&self) -> Dialect {
-        self.0
-    }
-
-    fn prepare(&mut self, _: &str) -> Result<Statement, Error> {
-        Err(prepares_nothing())
-    }
-
-    async fn execute(&mut self, _: Statement, _: &[Value<'_>]) -> Result<Answer, Error> {
-        Err(prepares_nothing())
-    }
-
-    async fn fetch(&mut self, _: Statement, _: &[Value<'_>], _: &mut Rows) -> Result<Answer, Error> {
-        Err(prepares_nothing())
-    }
-
-    async fn query(&mut self, _: &str) -> Result<Answer, Error> {
-        Ok(Answer::default())
-    }
-
-    async fn query_into(&mut self, _: &str, _: &mut Rows) -> Result<Answer, Error> {
-        Ok(Answer::default())
+        match &mut self.server {
+            Some(server) => server.query_into(sql, rows).await,
+            None => Ok(Answer::default()),
+        }
     }
 }

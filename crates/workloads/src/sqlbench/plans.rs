@@ -96,7 +96,7 @@ mod tests {
             let further = format!("{name} (");
             all.iter().filter(|(seen, ..)| seen == name || seen.starts_with(&further)).count()
         };
-        // Of two programs: six of different texts in `insert`, of which two are those of both halves; and seven in `select`.
+        // Six in `insert`, and seven in `select`.
         assert_eq!(count("min_max_on_key"), 6 + 7);
         assert_eq!((count("wisc_benchmark"), count("update_big"), count("insert")), (9, 0, 0));
         let reads: Vec<&str> = all.iter().filter_map(|(name, ..)| name.split(' ').next()).collect();
