@@ -2,7 +2,8 @@
 //!
 //! A server out of an image runs in the root file system that came with it, in namespaces of its own for mounts and
 //! System V memory: its libraries, its child programs and its compiled-in paths are the image's. It has this machine's
-//! network only where clients come by TCP. Processes are this machine's, so that pids and observers are the same for all.
+//! network only where clients come by TCP. Pids are this machine's, so that observers are the same for all; but processes
+//! outside get no signal from inside, and are neither traced nor read there, where the kernel can refuse that (6.12).
 //! dbduel starts its own binary as `__inside`, which builds the root and becomes the program: no process stays between.
 //! What must stay true: of this machine's files a server inside sees only the folders that it was given, at the paths that
 //! they have here.
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use landlock::{Ruleset, RulesetAttr, Scope};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid, getegid, geteuid, getppid, setgid, setgroups, setuid};
@@ -148,6 +150,8 @@ fn enter(orders: &Orders) -> Result<Infallible> {
         become_account(account)?;
     }
     nix::sys::prctl::set_no_new_privs().context("cannot give up new privileges")?;
+    leave_other_processes_alone().context("cannot keep it from processes outside")?;
+    give_up_capabilities()?;
     // A change of user or of namespaces clears it.
     rearm(death)?;
     ensure!(getppid() == parent, "dbduel ended meanwhile");
@@ -212,6 +216,33 @@ fn why_not(error: Errno) -> anyhow::Error {
 fn become_account((uid, gid): (u32, u32)) -> Result<()> {
     let taken = setgroups(&[]).and_then(|()| setgid(Gid::from_raw(gid))).and_then(|()| setuid(Uid::from_raw(uid)));
     taken.with_context(|| format!("cannot become the user {uid}"))
+}
+
+/// From here on processes outside can be neither signalled nor traced, and their memory and environment not read. Older
+/// kernels go without.
+fn leave_other_processes_alone() -> Result<()> {
+    let outside = Scope::Signal | Scope::AbstractUnixSocket;
+    Ruleset::default().scope(outside)?.create()?.restrict_self()?;
+    Ok(())
+}
+
+/// A program that runs as root is nothing but the owner of root's files: without this it could mount, load modules and read
+/// any memory.
+fn give_up_capabilities() -> Result<()> {
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    for capability in 0..libc::c_ulong::from(u64::BITS) {
+        // SAFETY: takes numbers only.
+        let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+        if dropped != 0 {
+            let error = std::io::Error::last_os_error();
+            // The kernel has no more of them.
+            ensure!(error.raw_os_error() == Some(libc::EINVAL), "cannot give up capability {capability}: {error}");
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn parent_death_signal() -> i32 {

@@ -131,6 +131,64 @@ fn a_server_of_an_image_has_a_network_of_its_own_and_ends_with_a_killed_dbduel()
     assert!(!mounts.contains(place.path().to_str().unwrap()), "{mounts}");
 }
 
+/// Whether this kernel can refuse signals to processes outside: Landlock's sixth version.
+fn has_borders_for_signals() -> bool {
+    const ONLY_THE_VERSION: u32 = 1;
+    // SAFETY: without a pointer and with this flag it reads and writes no memory.
+    let version =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, ONLY_THE_VERSION) };
+    version >= 6
+}
+
+#[test]
+fn a_program_of_an_image_reaches_no_process_and_no_file_of_this_machine() {
+    let place = Place::new();
+    let (root, scratch) = (place.path().join("image"), place.path().join("scratch"));
+    let sh = Path::new("/bin/sh");
+    let mut files = vec![sh.to_owned(), PathBuf::from("/bin/cat")];
+    for program in files.clone() {
+        let listed = text(&Command::new("ldd").arg(program).output().unwrap().stdout);
+        files.extend(listed.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from));
+    }
+    for file in files {
+        let to = root.join(file.strip_prefix("/").unwrap());
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(file, to).unwrap();
+    }
+    fs::create_dir_all(&scratch).unwrap();
+    place.write("secret", "in no image");
+    let secret = place.path().join("secret");
+    let inside = |script: &str| {
+        let mut words = vec!["__inside".into(), "--root".into(), root.clone().into_os_string()];
+        words.extend([
+            "--scratch".into(),
+            scratch.clone().into(),
+            "--place".into(),
+            scratch.clone().into(),
+            "--".into(),
+        ]);
+        words.extend([root.join("bin/sh").into_os_string(), "-c".into(), script.into()]);
+        let output = Command::new(env!("CARGO_BIN_EXE_dbduel")).args(words).env("FROM_OUTSIDE", "1").output().unwrap();
+        (output.status.success(), text(&output.stdout), text(&output.stderr))
+    };
+    let said = inside("echo here");
+    if said.2.contains("needs namespaces") {
+        return crate::support::print_skipped(said.2.trim());
+    }
+    assert_eq!((said.0, said.1.as_str()), (true, "here\n"), "{}", said.2);
+    assert!(!inside(&format!("cat {}", secret.display())).0, "a file of this machine was read");
+    let status = inside("cat /proc/self/status").1;
+    assert!(status.contains("CapEff:\t0000000000000000\n"), "{status}");
+    if !has_borders_for_signals() {
+        return crate::support::print_skipped("this kernel has no borders for signals");
+    }
+    let own = std::process::id();
+    assert!(inside("sh -c 'kill -0 $PPID'").0, "processes inside signal each other");
+    assert!(!inside(&format!("kill -0 {own}")).0, "a process outside was signalled");
+    let (_, environment, why) = inside(&format!("cat /proc/{own}/environ"));
+    assert!(environment.is_empty() && why.contains("ermission denied"), "{environment} {why}");
+}
+
 #[test]
 fn what_an_image_lacks_is_named() {
     let place = Place::new();
