@@ -259,7 +259,7 @@ fn cost(command: &mut Command) -> Result<Cost> {
 }
 
 /// The number behind `label`, in the first line that begins with it.
-fn number_behind(text: &str, label: &str) -> Option<f64> {
+pub fn number_behind(text: &str, label: &str) -> Option<f64> {
     text.lines().find_map(|line| line.trim().strip_prefix(label)?.split_whitespace().next()?.parse().ok())
 }
 

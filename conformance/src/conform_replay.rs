@@ -7,6 +7,7 @@
 //! servers: the statements concerned are named, and no others.
 
 mod answers;
+mod cost;
 mod mariadb;
 mod postgres;
 mod privacy;
@@ -17,6 +18,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::bench::done_in_release;
 use crate::held::dbduel;
 use series::{Extent, heading};
 use walk::Walk;
@@ -41,10 +43,22 @@ pub struct ConformReplay {
     /// The search for production's values in runs and reports instead
     #[arg(long, conflicts_with = "walk")]
     privacy: bool,
+    /// What a statement costs beside pgbench and pgreplay instead; as many turns
+    #[arg(long, conflicts_with_all = ["walk", "privacy"])]
+    cost: bool,
+    /// With --cost: statements of each of eight sessions
+    #[arg(long, default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..))]
+    statements: u32,
 }
 
 pub fn run(options: &ConformReplay, root: &Path) -> Result<()> {
+    if options.cost && done_in_release(root)? {
+        return Ok(());
+    }
     let dbduel = dbduel(root)?;
+    if options.cost {
+        return cost::run(&dbduel, options.turns, options.statements);
+    }
     let extent = match options.short {
         true => Extent { turns: 2, seconds: 3 },
         false => Extent { turns: options.turns, seconds: 12 },

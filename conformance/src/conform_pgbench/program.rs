@@ -42,6 +42,11 @@ impl Pgbench {
         Pgbench { database: database.to_owned(), ..self }
     }
 
+    /// The folder of the server's socket, and its port.
+    pub fn place(&self) -> (&str, &str) {
+        (&self.socket_folder, &self.port)
+    }
+
     /// The same server as a URL.
     pub fn target(&self) -> String {
         self.target_of(&self.database)
@@ -55,14 +60,21 @@ impl Pgbench {
 
     /// Runs it with these words, and with this script where there is one.
     pub fn run(&self, script: Option<&str>, words: &[&str]) -> Result<Output> {
+        let mut words = words.to_vec();
+        let path = self.folder.path().join("script.sql").to_string_lossy().into_owned();
+        if let Some(text) = script {
+            std::fs::write(&path, text)?;
+            words.extend(["-f", &path]);
+        }
+        self.command(&words).output().context("cannot start pgbench")
+    }
+
+    /// It with these words, on the database.
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(["-h", &self.socket_folder, "-p", &self.port, "-U", &self.user]).args(words);
-        if let Some(text) = script {
-            let path = self.folder.path().join("script.sql");
-            std::fs::write(&path, text)?;
-            command.arg("-f").arg(&path);
-        }
-        command.arg(&self.database).env_clear().output().context("cannot start pgbench")
+        command.arg(&self.database).env_clear();
+        command
     }
 
     /// The same, where it has to end well.

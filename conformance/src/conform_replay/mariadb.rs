@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use super::series::{Extent, PACES, Replay, Series, expected_of};
+use super::series::{Extent, REPLAYS, Replay, Series, expected_of};
 use crate::held::{Held, Missing};
 
 /// One load of production: a workload of dbduel's, or a script.
@@ -79,8 +79,8 @@ fn replayed(extent: Extent, dbduel: &Path, server: &Held, load: &Load) -> Result
             series.add(&one, statements);
             sums(server, REPLAYED, &tables)
         };
-        for (pace, words) in PACES {
-            let mut series = Series::new(&name, format!("{pace}, transaction"));
+        for (how, words) in REPLAYS {
+            let mut series = Series::new(&name, how);
             for _ in 0..extent.turns {
                 let found = turn(words, &mut series)?;
                 let is_wrong = load.has_one_end && found != production;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use driver::Admin;
 
-use super::series::{Extent, PACES, Replay, Series, expected_of};
+use super::series::{Extent, REPLAYS, Replay, Series, expected_of};
 use crate::conform_pgbench::program::Pgbench;
 use crate::held::{Held, Missing};
 
@@ -47,7 +47,7 @@ const LOADS: [Load; 4] = [
 ];
 
 /// What a session of the load sends last.
-const END: &str = "select 'the load has ended'";
+pub const END: &str = "select 'the load has ended'";
 
 pub fn run(extent: Extent, dbduel: &Path) -> Result<usize> {
     if !Pgbench::is_here() {
@@ -93,8 +93,8 @@ fn replayed(extent: Extent, dbduel: &Path, load: &Load) -> Result<Option<usize>>
     let (statements, span) = expected_of(dbduel, &log)?;
     let target = production.target_of("replayed");
     let mut wrong = 0;
-    for (pace, words) in PACES {
-        let mut series = Series::new(load.name, format!("{pace}, transaction"));
+    for (how, words) in REPLAYS {
+        let mut series = Series::new(load.name, how);
         for _ in 0..extent.turns {
             admin.run("drop database if exists replayed")?;
             admin.run("create database replayed template origin")?;
@@ -112,7 +112,7 @@ fn replayed(extent: Extent, dbduel: &Path, load: &Load) -> Result<Option<usize>>
 }
 
 /// The log as it was when the load had ended: sessions that look at the tables later are no part of it.
-fn kept(log: &Path) -> Result<PathBuf> {
+pub fn kept(log: &Path) -> Result<PathBuf> {
     let text = fs::read(log)?;
     let at = text.windows(END.len()).position(|part| part == END.as_bytes()).context("the log has its end")?;
     let end = text[at..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |end| at + end + 1);
@@ -126,7 +126,7 @@ fn values(admin: &mut Admin, sql: &str) -> Result<Vec<Option<String>>> {
 }
 
 /// The collector writes after the server has answered.
-fn wait_for_end(log: &Path) -> Result<()> {
+pub fn wait_for_end(log: &Path) -> Result<()> {
     let limit = Instant::now() + Duration::from_secs(20);
     while !fs::read(log).is_ok_and(|bytes| bytes.windows(END.len()).any(|part| part == END.as_bytes())) {
         ensure!(Instant::now() < limit, "{} does not have the last statement", log.display());

@@ -22,11 +22,12 @@ const START_MAX: Duration = Duration::from_secs(10);
 /// Of the statements, by errors that production did not have.
 const ERRORS_MAX: f64 = 0.001;
 
-/// The paces of a replay, as words of a command line.
-pub const PACES: [(&str, &[&str]); 3] = [
-    ("original", &["--pacing", "original"]),
-    ("speed 4", &["--pacing", "speed", "--speed", "4"]),
-    ("fast", &["--pacing", "fast"]),
+/// Paces and orders of a replay, as words of a command line.
+pub const REPLAYS: [(&str, &[&str]); 4] = [
+    ("original, transaction", &["--pacing", "original"]),
+    ("speed 4, transaction", &["--pacing", "speed", "--speed", "4"]),
+    ("fast, transaction", &["--pacing", "fast"]),
+    ("fast, conflict", &["--pacing", "fast", "--order", "conflict"]),
 ];
 
 /// The head of the table that [`Series::end`] prints rows of.

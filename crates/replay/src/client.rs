@@ -68,6 +68,8 @@ pub const ORDER_WAIT_US: &str = "replay.order_wait_us";
 pub struct Client {
     pub schedule: Arc<Schedule>,
     pub run: Arc<Run>,
+    /// Which of the schedule's clients it is.
+    pub number: u32,
     pub settings: Settings,
     /// Statements that are due earlier warm up, where the load does.
     pub warm_until_us: u64,
@@ -119,7 +121,7 @@ impl Client {
             self.slot.timeline.open_at(opens_ns);
         }
         let schedule = Arc::clone(&self.schedule);
-        let sessions = &schedule.clients[self.slot.client as usize];
+        let sessions = &schedule.clients[self.number as usize];
         for (number, session) in sessions.iter().map(|session| &schedule.sessions[*session as usize]).enumerate() {
             if !self.begin_session(session, number == 0, pace).await? {
                 break;
@@ -130,7 +132,7 @@ impl Client {
                 }
             }
         }
-        self.run.doing(self.slot.client, Doing::Rests);
+        self.run.doing(self.number, Doing::Rests);
         self.slot.be_done(self.slot.clock.now_ns()).await;
         Ok(self.connection.leave()?)
     }
@@ -177,21 +179,21 @@ impl Client {
 
     /// Waits until the unit of a transaction may begin, and returns for how long; None when the load was stopped.
     async fn wait_for_turn(&mut self, transaction: &Transaction, counts: &mut Counts) -> Option<u64> {
-        let needs = self.settings.order.needs(&self.schedule.ranks, transaction.unit);
         let run = Arc::clone(&self.run);
-        if run.ended.front() >= needs {
+        let may_begin = || run.may_begin(transaction.unit);
+        if may_begin() {
             return Some(0);
         }
-        let client = self.slot.client;
+        let client = self.number;
         let bell = Arc::clone(self.slot.bell.as_ref()?);
         let since_ns = self.slot.clock.now_ns();
         let limit_ns = self.settings.stall_limit.as_nanos() as u64;
         run.hold(client, self.schedule.begin_us(transaction));
         let mut now_ns = since_ns;
-        while run.ended.front() < needs && !self.slot.timeline.is_stopped() {
-            now_ns = self.slot.clock.wait_for(&bell, now_ns + STOP_POLL_NS, || run.ended.front() >= needs).await;
+        while !may_begin() && !self.slot.timeline.is_stopped() {
+            now_ns = self.slot.clock.wait_for(&bell, now_ns + STOP_POLL_NS, may_begin).await;
             let is_long = now_ns - since_ns > limit_ns;
-            if is_long && run.ended.front() < needs && run.is_let_go(client, now_ns, limit_ns) {
+            if is_long && !may_begin() && run.is_let_go(client, now_ns, limit_ns) {
                 // The next one is let go when nothing is answered for as long again.
                 run.answered(client, now_ns);
                 counts.order_broken += 1;
@@ -207,7 +209,7 @@ impl Client {
         let statements = schedule.statements_of(transaction);
         let begin_us = schedule.begin_us(transaction);
         let is_measured = begin_us >= self.warm_until_us;
-        let client = self.slot.client;
+        let client = self.number;
         self.run.doing(client, if transaction.begins_unit { Doing::Rests } else { Doing::Thinks });
         let (goes_on, was_free) = self.wait_until_due(pace.due_ns(begin_us)).await;
         if !goes_on {
@@ -229,7 +231,7 @@ impl Client {
         if is_measured && was_free && waited_ns == 0 {
             self.slot.recorder.borrow_mut().sent(due_ns, start_ns, self.slot.timeline.window());
         }
-        self.slot.recorder.borrow().started(client, start_ns);
+        self.slot.recorder.borrow().started(self.slot.client, start_ns);
         let mut attempt = Attempt::default();
         let mut came = Outcome::Committed;
         // The server has ended it, or the session.
@@ -271,7 +273,7 @@ impl Client {
             came = Outcome::RolledBack;
         }
         if transaction.ends_unit {
-            self.run.end(self.schedule.ranks.by_end[transaction.unit as usize]);
+            self.run.end(transaction.unit);
         }
         let end_ns = self.slot.clock.now_ns();
         self.record(came, &attempt, Timing { due_ns, start_ns, end_ns }, is_measured, &counts);
@@ -306,7 +308,7 @@ impl Client {
             Some(log) => self.send_noting(at, statement, &log).await,
         };
         let end_ns = self.slot.clock.now_ns();
-        self.run.answered(self.slot.client, end_ns);
+        self.run.answered(self.number, end_ns);
         if let Err(error @ (Error::Protocol(_) | Error::Client(_))) = &answered {
             return Err(error.clone().into());
         }
@@ -356,7 +358,7 @@ impl Client {
     async fn send_noting(&mut self, at: usize, statement: &Statement, log: &AnswerLog) -> Result<Answer, Error> {
         let schedule = Arc::clone(&self.schedule);
         let about = &schedule.digests[statement.digest as usize];
-        let second = (schedule.first_us + statement.due_us as i64).div_euclid(1_000_000);
+        let second = schedule.log_us(statement.due_us).div_euclid(1_000_000);
         if schedule.is_mysql && self.second != Some(second) {
             // Columns may take the time as their default, so it is not for statements alone that ask for it.
             self.connection.query_bytes(format!("SET timestamp = {second}").as_bytes()).await?;

@@ -3,6 +3,8 @@
 
 use capture::{Class, Digest};
 
+use crate::tables::Touched;
+
 /// A statement as it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -40,15 +42,18 @@ pub struct About {
     pub is_limited: bool,
     /// It adds up numbers, whose sum may depend on their order where they are inexact.
     pub has_sums: bool,
+    pub tables: Touched,
 }
 
 impl About {
     pub fn of(digest: &Digest, is_mysql: bool) -> About {
         let text = digest.text.as_slice();
         let first = first_word(text);
+        let shown = String::from_utf8_lossy(text).into_owned();
         About {
             name: format!("{:016x}", digest.id),
-            text: String::from_utf8_lossy(text).into_owned(),
+            tables: Touched::by(&shown, is_mysql),
+            text: shown,
             total_us: digest.total_us,
             kind: kind_of(text),
             locks: if is_mysql { locks_of_mysql(text) } else { locks_of_postgres(text) },

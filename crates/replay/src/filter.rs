@@ -4,13 +4,15 @@
 //! session had SET before the window still holds in it.
 
 use capture::{Instance, Moment};
-use load::{OptionError, Options};
+use load::{OptionError, OptionValue, Options};
 
 /// Nothing is left out by the default.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     from: Option<Moment>,
     to: Option<Moment>,
+    /// When the data were taken.
+    position_us: Option<i64>,
     offset_secs: i64,
     databases: Names,
     users: Names,
@@ -29,12 +31,14 @@ struct Names {
 pub struct Window {
     pub from_us: i64,
     to_us: i64,
+    is_from_data: bool,
 }
 
 /// Why a statement is left out: the kind under which it is counted, and the reason.
 pub type Why = (&'static str, &'static str);
 
 const OUTSIDE: Why = ("outside", "began outside `from` and `to`");
+const IN_DATA: Why = ("before the data", "began before `position` of the data, which have it already");
 const OTHER_USER: Why = ("user", "the session is of another user");
 const OTHER_DATABASE: Why = ("database", "it is of another database");
 const OTHER_DIGEST: Why = ("digest", "its digest is not chosen");
@@ -53,6 +57,7 @@ impl Filter {
         Ok(Filter {
             from: moment("from")?,
             to: moment("to")?,
+            position_us: position(options, offset_secs)?,
             offset_secs,
             databases: names("databases", "exclude_databases")?,
             users: names("users", "exclude_users")?,
@@ -68,12 +73,24 @@ impl Filter {
     }
 
     /// The window on a log that begins and ends then.
-    pub fn window(&self, first_us: i64, last_us: i64) -> Result<Window, String> {
+    pub fn window(&self, first_us: i64, last_us: i64) -> Result<Window, (&'static str, String)> {
         let at = |moment: Option<Moment>| moment.map(|moment| moment.in_log(first_us, last_us, self.offset_secs));
-        let window = Window { from_us: at(self.from).unwrap_or(i64::MIN), to_us: at(self.to).unwrap_or(i64::MAX) };
+        let from_us = at(self.from).unwrap_or(i64::MIN);
+        let position_us = self.position_us.unwrap_or(i64::MIN);
+        let window = Window {
+            from_us: from_us.max(position_us),
+            to_us: at(self.to).unwrap_or(i64::MAX),
+            is_from_data: position_us > from_us,
+        };
         let is_in_log = window.from_us < window.to_us && window.from_us <= last_us && window.to_us > first_us;
         let span = || format!("{} to {} UTC", capture::utc(first_us), capture::utc(last_us));
-        is_in_log.then_some(window).ok_or_else(|| format!("a time of the log was expected: it has {}", span()))
+        let key = if window.is_from_data { "data" } else { "from" };
+        is_in_log.then_some(window).ok_or_else(|| (key, format!("a time of the log was expected: it has {}", span())))
+    }
+
+    /// By how much the data are older than the log, where it is known when they were taken.
+    pub fn data_are_older_us(&self, first_us: i64) -> Option<i64> {
+        self.position_us.map(|position| first_us - position).filter(|gap| *gap > 0)
     }
 
     pub fn why_not_user(&self, user: &[u8]) -> Option<Why> {
@@ -88,10 +105,27 @@ impl Filter {
     }
 }
 
+/// When the data were taken, where that is said: what of the log is older is in them.
+fn position(options: &Options, offset_secs: i64) -> Result<Option<i64>, OptionError> {
+    let OptionValue::Table(entries) = options.value("data") else { return Ok(None) };
+    let expected = "position = \"2026-11-23 04:00:00\" was expected, with its day; UTC, or of log_timezone";
+    let wrong = || OptionError::new("data", expected);
+    let text = match entries.get("position") {
+        None => return Ok(None),
+        Some(OptionValue::Text(text)) => text,
+        Some(_) => return Err(wrong()),
+    };
+    match Moment::parse(text.trim(), offset_secs) {
+        Some(Moment::At(at)) => Ok(Some(at)),
+        _ => Err(wrong()),
+    }
+}
+
 impl Window {
     /// Of a transaction that began then.
     pub fn why_not(self, start_us: i64) -> Option<Why> {
-        (!(self.from_us..self.to_us).contains(&start_us)).then_some(OUTSIDE)
+        let why = if self.is_from_data && start_us < self.from_us { IN_DATA } else { OUTSIDE };
+        (!(self.from_us..self.to_us).contains(&start_us)).then_some(why)
     }
 }
 
@@ -107,6 +141,11 @@ impl Filter {
     pub fn window_of(from: &str, to: &str) -> Filter {
         let moment = |text: &str| Moment::parse(text, 0);
         Filter { from: moment(from), to: moment(to), ..Filter::default() }
+    }
+
+    pub fn behind_data_of(text: &str) -> Filter {
+        let position_us = Moment::parse(text, 0).map(|moment| moment.in_log(0, 0, 0));
+        Filter { position_us, ..Filter::default() }
     }
 
     /// One key with one name.

@@ -6,6 +6,7 @@
 mod answers;
 mod assignment;
 mod client;
+mod cuts;
 mod digest;
 mod filter;
 mod making;
@@ -16,7 +17,9 @@ mod run;
 mod schedule;
 mod shown;
 mod source;
+mod tables;
 mod units;
+mod waits;
 mod workload;
 
 pub use workload::REPLAY;

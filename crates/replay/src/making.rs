@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
 
 use capture::{Act, Capture, Format, Instance, parameters};
 
 use crate::assignment::assigned;
+use crate::cuts::Cuts;
 use crate::digest::{About, Kind};
 use crate::filter::{Filter, Why, Window};
 use crate::plans::{Execution, samples};
-use crate::schedule::{Facts, How, Schedule, Session, Statement, Text, Transaction};
-use crate::units::{Held, ranks};
+use crate::schedule::{Facts, How, Schedule, Session, Span, Statement, Text, Transaction};
+use crate::units::Held;
 
 /// Bytes of statements that are held in memory while they are replayed.
 const BYTES_MAX: usize = 2 << 30;
@@ -50,9 +52,21 @@ struct Open {
 /// Why a capture is not replayed: the option that it belongs to, and what to do.
 pub type Refusal = (&'static str, String);
 
-pub fn schedule(capture: &mut Capture, filter: &Filter, accepts_partial: bool) -> Result<Schedule, Refusal> {
+/// What of a capture is replayed.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    pub filter: &'a Filter,
+    /// A log that seems to leave statements out is taken.
+    pub accepts_partial: bool,
+    /// More of a gap without statements is cut.
+    pub idle_max: Option<Duration>,
+}
+
+pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
+    let filter = wanted.filter;
     let contents = &capture.contents;
-    let window = filter.window(contents.first_us, contents.last_us).map_err(|why| ("from", why))?;
+    let window = filter.window(contents.first_us, contents.last_us)?;
+    let data_are_older_us = filter.data_are_older_us(contents.first_us);
     let format = capture.contents.logs.first().and_then(|(format, ..)| Format::of_name(format));
     let is_mysql = format.is_some_and(Format::is_mysql);
     let digests: Vec<About> = capture.digests.iter().map(|digest| About::of(digest, is_mysql)).collect();
@@ -81,12 +95,14 @@ pub fn schedule(capture: &mut Capture, filter: &Filter, accepts_partial: bool) -
         return Err(("log", why));
     }
     let is_coarse = capture.contents.is_coarse;
-    if !(accepts_partial || filter.chooses()) {
+    if !(wanted.accepts_partial || filter.chooses()) {
         maker.expect_whole()?;
     }
     let skipped = &capture.contents.skipped;
     maker.left_out.extend(skipped.iter().map(|(kind, count)| (kind.name(), (*count, kind.reason().to_owned()))));
-    Ok(maker.finish(is_coarse))
+    let mut schedule = maker.finish(is_coarse, wanted.idle_max);
+    schedule.facts.data_are_older_us = data_are_older_us;
+    Ok(schedule)
 }
 
 /// Digests that are timed apart, at 200 KiB a client thread each.
@@ -358,7 +374,7 @@ impl Maker<'_> {
         Err(("log", format!("a log of all statements was expected: this one {looks}; {next}")))
     }
 
-    fn finish(mut self, is_coarse: bool) -> Schedule {
+    fn finish(mut self, is_coarse: bool, idle_max: Option<Duration>) -> Schedule {
         // A session has nothing before the window but what it SET there.
         let counted = self.raws.iter().filter(|raw| raw.statement.is_counted);
         let used: HashSet<u64> = counted.map(|raw| raw.session).collect();
@@ -368,9 +384,12 @@ impl Maker<'_> {
             self.raws.retain(|raw| raw.statement.is_counted || !matches!(raw.statement.how, How::Use(_)));
         }
         let first_us = self.raws.iter().map(|raw| raw.start_us).min().unwrap_or(0);
-        let last_us = self.raws.iter().map(|raw| raw.start_us + raw.duration_us as i64).max().unwrap_or(first_us);
+        let last_us = self.raws.iter().map(Raw::end_us).max().unwrap_or(first_us);
         self.schedule.first_us = first_us;
-        self.raws.iter_mut().for_each(|raw| raw.statement.due_us = (raw.start_us - first_us) as u64);
+        let cuts = idle_max.map_or_else(Cuts::default, |idle_max| {
+            Cuts::of(self.raws.iter().map(|raw| (raw.start_us - first_us, raw.end_us() - first_us)), idle_max)
+        });
+        self.raws.iter_mut().for_each(|raw| raw.statement.due_us = cuts.moved((raw.start_us - first_us) as u64));
         if is_coarse {
             self.spread();
         }
@@ -381,7 +400,8 @@ impl Maker<'_> {
             .map(|about| about.text.clone());
         let mut facts = Facts {
             statements: counted().count() as u64,
-            span_us: (last_us - first_us) as u64 + if is_coarse { 1_000_000 } else { 0 },
+            span_us: cuts.moved((last_us - first_us) as u64) + if is_coarse { 1_000_000 } else { 0 },
+            cut_us: cuts.total_us(),
             is_coarse,
             writes,
             longest_us: self.raws.iter().map(|raw| raw.duration_us).max().unwrap_or(0),
@@ -396,7 +416,7 @@ impl Maker<'_> {
         databases.sort_by_key(|(_, number)| *number);
         self.schedule.databases =
             databases.into_iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
-        let mut units: Vec<(i64, i64)> = Vec::new();
+        let mut units: Vec<Span> = Vec::new();
         let mut spans = Vec::new();
         let mut ends_us = Vec::new();
         let raws = std::mem::take(&mut self.raws);
@@ -408,11 +428,11 @@ impl Maker<'_> {
             let quit = open.quit.map_or(last, |(us, place)| if is_coarse { place } else { us });
             spans.push((begin.min(key(&of_session[0]).0), quit.max(last)));
             let first_transaction = self.schedule.transactions.len() as u32;
-            self.transactions(of_session, &key, &mut units, &mut ends_us, first_us);
+            self.transactions(of_session, &key, &mut units, &mut ends_us);
             let first_prepared = self.schedule.prepared.len() as u32;
             self.schedule.prepared.extend_from_slice(&open.prepared_texts);
             self.schedule.sessions.push(Session {
-                due_us: ((open.connected_us - first_us).max(0) as u64).min(of_session[0].statement.due_us),
+                due_us: cuts.moved((open.connected_us - first_us).max(0) as u64).min(of_session[0].statement.due_us),
                 database: open.first_database.checked_sub(1).filter(|_| self.schedule.has_several_databases()),
                 transactions: first_transaction..self.schedule.transactions.len() as u32,
                 prepared: first_prepared..self.schedule.prepared.len() as u32,
@@ -423,7 +443,8 @@ impl Maker<'_> {
         facts.quiet_us = ends_us.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         self.schedule.facts = facts;
         self.schedule.clients = assigned(&spans);
-        self.schedule.ranks = ranks(&units);
+        self.schedule.units = units;
+        self.schedule.cuts = cuts.moved_places();
         self.schedule
     }
 
@@ -454,9 +475,8 @@ impl Maker<'_> {
         &mut self,
         raws: &[Raw],
         key: &dyn Fn(&Raw) -> (i64, i64),
-        units: &mut Vec<(i64, i64)>,
+        units: &mut Vec<Span>,
         ends_us: &mut Vec<u64>,
-        first_us: i64,
     ) {
         let mut held = Held::default();
         let mut goes_on = false;
@@ -482,7 +502,7 @@ impl Maker<'_> {
             // then wait for and be waited for by.
             last_end = last_end.max(end);
             units[unit as usize].1 = last_end;
-            ends_us.push(of_one.iter().map(|raw| (raw.end_us() - first_us).max(0) as u64).max().unwrap_or(0));
+            ends_us.push(of_one.iter().map(|raw| raw.statement.due_us + raw.duration_us).max().unwrap_or(0));
             let is_ended = of_one.last().is_some_and(|last| last.ends);
             let begins_unit = !goes_on;
             goes_on = held.any() || !is_ended;

@@ -46,7 +46,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "data",
         TABLE,
-        "what the tables were when the log began: { dump = \"shop.sql.zst\" }, or { directory = \"/backup/prepared\" }, with recover = true where it was not shut down cleanly; anonymized = true where they have the values of an anonymised capture",
+        "what the tables were when the log began: { dump = \"shop.sql.zst\" }, or { directory = \"/backup/prepared\" }, with recover = true where it was not shut down cleanly; position = \"2026-11-23 04:00:00\" where they are of a moment within the log; anonymized = true where they have the values of an anonymised capture",
     )
     .paths(&["dump", "directory", "mysql", "mariadb", "postgres"])
     .for_servers(),
@@ -59,7 +59,13 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new(
         "order",
         "transaction",
-        "transaction: one begins when all that had ended in the log before it began have ended; session: each session by itself; serial: one after the other",
+        "transaction: one begins when all that had ended in the log before it began have ended; conflict: the same between transactions of which one writes a table that the other names; session: each session by itself; serial: one after the other",
+    ),
+    OptionSpec::new("amplify", "1", "replay each session so many times at once, of a log that only reads"),
+    OptionSpec::new(
+        "skip_idle",
+        "off",
+        "a time such as 5s: of longer gaps without a statement under way only so much is waited; off: gaps are those of the log",
     ),
     OptionSpec::new(
         "answers",
@@ -104,6 +110,8 @@ pub struct Settings {
     pub order: Order,
     pub on_error: OnError,
     pub stall_limit: Duration,
+    /// How many times each session is replayed at once.
+    pub amplify: u32,
     /// None: by the length of the log.
     pub warmup: Option<Duration>,
     pub compares_answers: bool,
@@ -119,6 +127,8 @@ pub struct Source {
     pub reading: Reading,
     pub partial_log: bool,
     pub filter: Filter,
+    /// More of a gap without statements is cut.
+    pub idle_max: Option<Duration>,
     /// The data have the values that an anonymised capture has.
     pub are_data_anonymised: bool,
 }
@@ -135,22 +145,20 @@ pub fn settings(options: &Options) -> Result<Settings, OptionError> {
         let expected = "\"pass\" or \"off\" was expected: answers of the timed trials are not compared yet".to_owned();
         return Err(options.error("answers", expected));
     }
-    let order = options.choice("order", &["transaction", "session", "serial", "conflict"])?;
-    let Some(order) = [Order::Transaction, Order::Session, Order::Serial].get(order) else {
-        let expected = "\"transaction\", \"session\" or \"serial\" was expected: order by conflict is not built yet";
-        return Err(options.error("order", expected.to_owned()));
-    };
+    let orders = [Order::Transaction, Order::Conflict, Order::Session, Order::Serial];
+    let order = orders[options.choice("order", &orders.map(Order::name))?];
     Ok(Settings {
         pacing: match pacing {
             0 | 1 => Pacing::Due(speed),
             _ => Pacing::Fast,
         },
-        order: *order,
+        order,
         on_error: match options.choice("on_error", &["skip-transaction", "continue"])? {
             0 => OnError::SkipTransaction,
             _ => OnError::Continue,
         },
         stall_limit: options.duration("stall_limit")?,
+        amplify: options.number("amplify", 1, 1_000)? as u32,
         compares_answers: answers == 0,
         shows_literals: options.flag("show_literals")?,
         warmup: match options.value("warmup") {
@@ -210,6 +218,10 @@ pub fn source(options: &Options) -> Result<Source, OptionError> {
         },
         partial_log: options.flag("partial_log")?,
         filter: Filter::of(options, offset_secs)?,
+        idle_max: match options.text("skip_idle")? {
+            "off" => None,
+            _ => Some(options.duration("skip_idle")?),
+        },
         are_data_anonymised: flag_of_data(options, "anonymized")?,
     })
 }
@@ -232,11 +244,8 @@ pub fn own_data(options: &Options) -> Result<Option<OwnData>, OptionError> {
     if entries.is_empty() {
         return Ok(None);
     }
-    if entries.contains_key("position") {
-        return wrong("`position` is not built yet: give logs that begin where the data were taken");
-    }
     let accept_unclean = flag_of_data(options, "recover")?;
-    if entries.keys().any(|key| !["dump", "directory", "recover", "anonymized"].contains(&key.as_str())) {
+    if entries.keys().any(|key| !["dump", "directory", "recover", "anonymized", "position"].contains(&key.as_str())) {
         return wrong(DATA_EXPECTED);
     }
     let (form, value) = match (entries.get("dump"), entries.get("directory")) {

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::schedule::Ranks;
-
 /// What waits for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// A unit begins when all units that ended before it began in the log have ended in the replay.
     Transaction,
+    /// The same between units of which one writes a table that the other names.
+    Conflict,
     /// Each session by itself.
     Session,
     /// One unit at a time, in the order of their ends in the log.
@@ -19,17 +19,9 @@ impl Order {
     pub fn name(self) -> &'static str {
         match self {
             Order::Transaction => "transaction",
+            Order::Conflict => "conflict",
             Order::Session => "session",
             Order::Serial => "serial",
-        }
-    }
-
-    /// How many units, in the order of their ends, must have ended before this one begins.
-    pub fn needs(self, ranks: &Ranks, unit: u32) -> u32 {
-        match self {
-            Order::Transaction => ranks.ended_before[unit as usize],
-            Order::Session => 0,
-            Order::Serial => ranks.by_end[unit as usize],
         }
     }
 }
@@ -97,14 +89,5 @@ mod tests {
             });
             assert_eq!(ended.front(), 4_000);
         }
-    }
-
-    #[test]
-    fn an_order_needs_what_its_name_says() {
-        let ranks = Ranks { by_end: vec![1, 0, 2], ended_before: vec![0, 0, 2] };
-        let needs = |order: Order| (0..3).map(|unit| order.needs(&ranks, unit)).collect::<Vec<_>>();
-        assert_eq!(needs(Order::Transaction), [0, 0, 2]);
-        assert_eq!(needs(Order::Session), [0, 0, 0]);
-        assert_eq!(needs(Order::Serial), [1, 0, 2]);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use load::Bells;
 
 use crate::order::Ended;
-use crate::schedule::Schedule;
+use crate::waits::Waits;
 
 /// What a client is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,8 @@ pub enum Doing {
 
 #[derive(Debug)]
 pub struct Run {
-    pub ended: Ended,
+    waits: Arc<Waits>,
+    lanes: Box<[Ended]>,
     bells: Arc<Bells>,
     clients: Box<[OfClient]>,
     /// Sessions whose connection was lost.
@@ -40,18 +41,28 @@ struct OfClient {
 }
 
 impl Run {
-    pub fn new(schedule: &Schedule, bells: Arc<Bells>) -> Run {
+    pub fn new(waits: Arc<Waits>, clients: usize, bells: Arc<Bells>) -> Run {
         Run {
-            ended: Ended::none_of(schedule.ranks.by_end.len()),
+            lanes: waits.lanes.iter().map(|units| Ended::none_of(*units as usize)).collect(),
+            waits,
             bells,
-            clients: schedule.clients.iter().map(|_| OfClient::default()).collect(),
+            clients: (0..clients).map(|_| OfClient::default()).collect(),
             lost: AtomicU32::new(0),
         }
     }
 
-    /// A unit has ended, by its place in the order of ends.
-    pub fn end(&self, place: u32) {
-        if self.ended.end(place) {
+    /// Whether all that a unit waits for has ended.
+    pub fn may_begin(&self, unit: u32) -> bool {
+        self.waits.of_unit(unit).iter().all(|step| self.lanes[step.lane as usize].front() >= step.count)
+    }
+
+    /// A unit has ended.
+    pub fn end(&self, unit: u32) {
+        let mut has_moved = false;
+        for place in self.waits.places(unit) {
+            has_moved |= self.lanes[place.lane as usize].end(place.count);
+        }
+        if has_moved {
             self.bells.ring();
         }
     }

@@ -4,6 +4,9 @@ use std::ops::Range;
 
 use crate::digest::About;
 
+/// When something began and ended in the log: microseconds since 1970, or places in its files where its stamps are coarse.
+pub type Span = (i64, i64);
+
 /// A text, or a value of a parameter, among the bytes of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text {
@@ -66,21 +69,16 @@ pub struct Session {
     pub prepared: Range<u32>,
 }
 
-/// Which units wait for which, as places in the order of their ends.
-#[derive(Debug, Clone, Default)]
-pub struct Ranks {
-    /// The place of each unit when all are sorted by their ends in the log.
-    pub by_end: Vec<u32>,
-    /// How many units had ended in the log before each one began.
-    pub ended_before: Vec<u32>,
-}
-
 /// Counts of what is replayed, and of what is not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
     pub statements: u64,
     pub span_us: u64,
     pub is_coarse: bool,
+    /// How much of gaps without statements is cut.
+    pub cut_us: u64,
+    /// By how much the data are older than the log.
+    pub data_are_older_us: Option<i64>,
     /// What of the log is left out: a kind, how often, and why.
     pub left_out: Vec<(String, u64, String)>,
     /// A statement that may change data, literals taken out.
@@ -114,8 +112,11 @@ pub struct Schedule {
     pub digests: Vec<About>,
     /// Of each digest its place among those that are timed.
     pub timed: Vec<u32>,
-    pub ranks: Ranks,
+    /// When each unit began and ended in the log.
+    pub units: Vec<Span>,
     pub facts: Facts,
+    /// Due times from which on so much is cut.
+    pub cuts: Vec<(u64, u64)>,
     /// What servers are asked to explain.
     pub samples: Vec<Sample>,
 }
@@ -146,6 +147,13 @@ impl Schedule {
         self.statements_of(transaction).first().map_or(0, |statement| statement.due_us)
     }
 
+    /// When something that is due then was in the log, in microseconds since 1970.
+    pub fn log_us(&self, due_us: u64) -> i64 {
+        let before = self.cuts.partition_point(|(from_us, _)| *from_us <= due_us);
+        let cut_us = before.checked_sub(1).map_or(0, |at| self.cuts[at].1);
+        self.first_us + (due_us + cut_us) as i64
+    }
+
     /// The place of a digest among those that are timed; the others share the last one.
     pub fn timed_as(&self, digest: u32) -> usize {
         self.timed.get(digest as usize).map_or(usize::MAX, |place| *place as usize)
@@ -164,5 +172,26 @@ impl Schedule {
     /// Whether sessions go on in databases of these names; with one only they are in the target's.
     pub fn has_several_databases(&self) -> bool {
         self.databases.len() > 1
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn statement(digest: u32) -> Statement {
+        Statement {
+            due_us: 0,
+            text: Text { start: 0, length: 0 },
+            values: (0, 0),
+            digest,
+            how: How::Text,
+            is_counted: true,
+            error: None,
+            rows: None,
+            affected: None,
+            log: 0,
+            line: 0,
+        }
     }
 }

@@ -19,6 +19,7 @@ use crate::run::Run;
 use crate::schedule::Schedule;
 use crate::shown::shown;
 use crate::source::schedule;
+use crate::waits::Waits;
 
 pub const REPLAY: WorkloadKind = WorkloadKind {
     name: "replay",
@@ -54,8 +55,8 @@ struct Replay {
     data_key: String,
     /// How much of its server's work the log has.
     coverage: Option<String>,
-    /// Of one load; none before.
-    run: Option<Arc<Run>>,
+    /// Of one load, for each time that the sessions are replayed at once; none before.
+    runs: Vec<Arc<Run>>,
     /// Where its answers are kept.
     answers: Option<Arc<AnswerLog>>,
 }
@@ -69,7 +70,14 @@ impl Replay {
         let texts = || schedule.digests.iter().map(|about| about.text.as_bytes());
         let coverage = summary(options)?.and_then(|totals| covered(&totals.covered_by(texts())));
         let data_key = data_key(own_data.as_ref());
-        let replay = Replay { schedule, settings, data_key, coverage, own_data, run: None, answers: None };
+        let replay = Replay { schedule, settings, data_key, coverage, own_data, runs: Vec::new(), answers: None };
+        let writes = replay.schedule.facts.writes.as_ref().filter(|_| replay.settings.amplify > 1);
+        if let Some(writes) = writes {
+            let expected = format!(
+                "a log that only reads was expected beside it, as no data stand two of a write: this one has {writes}"
+            );
+            return Err(options.error("amplify", expected));
+        }
         let span = Duration::from_micros(replay.schedule.facts.span_us);
         if replay.settings.warmup.is_some_and(|warmup| warmup >= span) {
             let expected = format!("less than the length of the log was expected, {:.1} s", span.as_secs_f64());
@@ -112,6 +120,18 @@ impl Replay {
             clients.len(),
             facts.span_us as f64 / 1e6,
         )];
+        if facts.cut_us > 0 {
+            notes.push(format!("{:.1} s without statements are cut", facts.cut_us as f64 / 1e6));
+        }
+        if let Some(older_us) = facts.data_are_older_us {
+            notes.push(format!(
+                "data older than log: what changed in the {:.1} min between them is missing",
+                older_us as f64 / 60e6
+            ));
+        }
+        if self.settings.amplify > 1 {
+            notes.push(format!("each session {} times at once", self.settings.amplify));
+        }
         notes.extend(self.coverage.clone());
         let left_out = |(kind, count, why): &(String, u64, String)| format!("not replayed: {count} {kind} ({why})");
         notes.extend(facts.left_out.iter().map(left_out));
@@ -163,7 +183,7 @@ impl Workload for Replay {
         WorkloadSpec {
             writes,
             keeps_its_size: !writes,
-            clients: Some(self.schedule.clients.len() as u32),
+            clients: Some(self.schedule.clients.len() as u32 * self.settings.amplify),
             needs_answers: true,
             // Every session does, at least for as long as nothing at all was sent.
             rests: Some(self.paced(Duration::from_micros(self.schedule.facts.quiet_us))),
@@ -189,11 +209,14 @@ impl Workload for Replay {
     }
 
     fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let run = self.run.clone().ok_or_else(|| Error::Client("a replay needs a load".to_owned()))?;
+        let clients = self.schedule.clients.len() as u32;
+        let run = self.runs.get((slot.client / clients.max(1)) as usize).map(Arc::clone);
+        let run = run.ok_or_else(|| Error::Client("a replay needs a load".to_owned()))?;
         let uses = if self.schedule.is_mysql { self.uses(&mut connection)? } else { Vec::new() };
         let client = Client {
             schedule: Arc::clone(&self.schedule),
             run,
+            number: slot.client % clients,
             settings: self.settings,
             warm_until_us: self.warm_until().as_micros() as u64,
             slot,
@@ -255,7 +278,10 @@ impl HasPlans for Replay {
 
 impl Replays for Replay {
     fn for_load(&self, bells: Arc<Bells>) -> Arc<dyn Workload> {
-        Arc::new(Replay { run: Some(Arc::new(Run::new(&self.schedule, bells))), ..self.clone() })
+        let waits = Arc::new(Waits::of(self.settings.order, &self.schedule));
+        let clients = self.schedule.clients.len();
+        let run = |_| Arc::new(Run::new(Arc::clone(&waits), clients, Arc::clone(&bells)));
+        Arc::new(Replay { runs: (0..self.settings.amplify).map(run).collect(), ..self.clone() })
     }
 
     fn pacing(&self) -> String {
@@ -273,7 +299,7 @@ impl Replays for Replay {
         let mut calls = vec![0; schedule.digests.len()];
         let measured = schedule.transactions.iter().filter(|one| schedule.begin_us(one) >= warm_until_us);
         let counted = measured.flat_map(|one| schedule.statements_of(one)).filter(|one| one.is_counted);
-        counted.for_each(|one| calls[one.digest as usize] += 1);
+        counted.for_each(|one| calls[one.digest as usize] += u64::from(self.settings.amplify));
         let all_us: u64 = schedule.digests.iter().map(|about| about.total_us).sum();
         let least_us = (all_us as f64 * JUDGED_SHARE_MIN) as u64;
         let names = schedule.timed_names();
@@ -366,7 +392,7 @@ impl Answering for Replay {
     }
 
     fn noting(&self, log: Arc<AnswerLog>) -> Arc<dyn Workload> {
-        let settings = Settings { pacing: Pacing::Fast, order: Order::Serial, ..self.settings };
+        let settings = Settings { pacing: Pacing::Fast, order: Order::Serial, amplify: 1, ..self.settings };
         Arc::new(Replay { settings, answers: Some(log), ..self.clone() })
     }
 }

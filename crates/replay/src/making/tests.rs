@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use capture::{Making, Options};
 
 use super::*;
+use crate::order::Order;
+use crate::waits::Waits;
 
 /// A row of a csvlog: milliseconds after 04:41:40, session, message, DETAIL, SQLSTATE with the statement of an error.
 type Row<'a> = (u32, u32, &'a str, &'a str, Option<(&'a str, &'a str)>);
@@ -28,10 +30,14 @@ fn csv(rows: &[Row<'_>]) -> String {
 }
 
 fn made(name: &str, log: &str, accepts_partial: bool) -> Result<Schedule, Refusal> {
-    filtered(name, log, &Filter::default(), accepts_partial)
+    wanted(name, log, Wanted { filter: &Filter::default(), accepts_partial, idle_max: None })
 }
 
 fn filtered(name: &str, log: &str, filter: &Filter, accepts_partial: bool) -> Result<Schedule, Refusal> {
+    wanted(name, log, Wanted { filter, accepts_partial, idle_max: None })
+}
+
+fn wanted(name: &str, log: &str, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
     let folder = tempfile::tempdir().unwrap();
     let (path, out): (PathBuf, PathBuf) = (folder.path().join(name), folder.path().join("a.dbcap"));
     fs::write(&path, log).unwrap();
@@ -42,13 +48,20 @@ fn filtered(name: &str, log: &str, filter: &Filter, accepts_partial: bool) -> Re
         parameter_length_max: None,
     };
     capture::capture(&[path], &out, &making).unwrap();
-    schedule(&mut Capture::open(&out).unwrap(), filter, accepts_partial)
+    schedule(&mut Capture::open(&out).unwrap(), wanted)
 }
 
 /// Due time, text and way of each statement, session by session.
 fn statements(schedule: &Schedule) -> Vec<(u64, String, How)> {
     let shown = |one: &Statement| (one.due_us, String::from_utf8_lossy(schedule.bytes(one.text)).into_owned(), one.how);
     schedule.statements.iter().map(shown).collect()
+}
+
+/// How many units had ended before each one began.
+fn ended_before(schedule: &Schedule) -> Vec<u32> {
+    let waits = Waits::of(Order::Transaction, schedule);
+    let units = 0..schedule.units.len() as u32;
+    units.map(|unit| waits.of_unit(unit).first().map_or(0, |step| step.count)).collect()
 }
 
 fn took(ms: u32, rest: &str) -> String {
@@ -61,7 +74,7 @@ fn transactions_of_a_session_end_in_its_order() {
     let messages = ["0.050", "0.800", "0.050"].map(|ms| format!("duration: {ms} ms  statement: select 1"));
     let rows: Vec<_> = messages.iter().map(|message| (10, 7, message.as_str(), "", None)).collect();
     let schedule = made("pg.csv", &csv(&rows), false).unwrap();
-    assert_eq!(schedule.ranks.by_end, [0, 1, 2]);
+    assert!(schedule.units.is_sorted_by_key(|(_, end)| *end), "{:?}", schedule.units);
 }
 
 #[test]
@@ -85,7 +98,7 @@ fn sessions_of_a_csvlog_have_their_transactions_and_due_times() {
     assert_eq!(statements(&schedule), expected);
     assert_eq!(schedule.transactions.len(), 2);
     assert_eq!((schedule.clients.len(), schedule.facts.statements), (2, 4));
-    assert_eq!(schedule.ranks.ended_before, [0, 0], "they overlap");
+    assert_eq!(ended_before(&schedule), [0, 0], "they overlap");
     assert_eq!(schedule.facts.writes.as_deref(), Some("update t set a = ?"));
 }
 
@@ -208,7 +221,7 @@ fn statements_of_one_second_are_spread_over_it_in_the_order_of_the_file() {
     assert_eq!(dues, [0, 500_000, 1_000_000, 250_000, 750_000]);
     assert!(schedule.facts.is_coarse);
     // Each stood in the file before the next one: none overlap.
-    assert_eq!(schedule.ranks.ended_before, [0, 2, 4, 1, 3]);
+    assert_eq!(ended_before(&schedule), [0, 2, 4, 1, 3]);
 }
 
 #[test]
@@ -276,4 +289,34 @@ fn users_databases_and_digests_choose_what_is_replayed() {
     check("exclude_databases", "shop", 0);
     check("digests", &digest(b"select ?"), 1);
     check("exclude_digests", &digest(b"select ?"), 1);
+}
+
+#[test]
+fn gaps_are_cut_and_answers_keep_the_time_of_the_log() {
+    let messages = [took(1, "statement: select 1"), took(1, "statement: select now()"), took(1, "statement: select 2")];
+    let rows = [(1, 7), (9_001, 7), (9_051, 8)];
+    let rows: Vec<_> =
+        rows.iter().zip(&messages).map(|((ms, session), text)| (*ms, *session, text.as_str(), "", None)).collect();
+    let idle_max = Some(Duration::from_secs(2));
+    let schedule =
+        wanted("pg.csv", &csv(&rows), Wanted { filter: &Filter::default(), accepts_partial: false, idle_max }).unwrap();
+    let dues: Vec<u64> = schedule.statements.iter().map(|one| one.due_us).collect();
+    assert_eq!(dues, [0, 2_001_000, 2_051_000]);
+    assert_eq!((schedule.facts.cut_us, schedule.facts.span_us), (6_999_000, 2_052_000));
+    assert_eq!(schedule.log_us(2_001_000) - schedule.first_us, 9_000_000);
+    assert_eq!(schedule.log_us(0), schedule.first_us);
+}
+
+#[test]
+fn what_the_data_have_already_is_not_replayed() {
+    let messages = [took(1, "statement: select 1"), took(1, "statement: select 2")];
+    let rows: Vec<_> =
+        [1_001, 5_001].iter().zip(&messages).map(|(ms, text)| (*ms, 7, text.as_str(), "", None)).collect();
+    let behind = |text: &str| filtered("pg.csv", &csv(&rows), &Filter::behind_data_of(text), true);
+    let schedule = behind("2026-11-23 04:41:43").unwrap();
+    assert_eq!((schedule.facts.statements, schedule.facts.data_are_older_us), (1, None));
+    assert_eq!(schedule.facts.left_out[0].0, "before the data");
+    let schedule = behind("2026-11-23 04:40:41").unwrap();
+    assert_eq!((schedule.facts.statements, schedule.facts.data_are_older_us), (2, Some(60_000_000)));
+    assert_eq!(behind("2026-11-23 05:00:00").unwrap_err().0, "data");
 }
