@@ -42,7 +42,8 @@ pub const SABOTAGES: [Sabotage; 2] = [
         engine: "mariadb@system",
         settings: &["innodb_buffer_pool_size=512M"],
         statements: &["DROP INDEX lineitem_part ON lineitem"],
-        expected: Expected { slower: &["Q17"], untouched: &["Q1", "Q6", "Q13"], by_other_plan: true },
+        // Not Q6: in two runs of nine it was faster on this side, whose CPU worked at Q17 for 5 s shortly before.
+        expected: Expected { slower: &["Q17"], untouched: &["Q1", "Q11", "Q13"], by_other_plan: true },
     },
     Sabotage {
         name: "statistics of empty tables",

@@ -14,7 +14,7 @@ use crate::document::{Block, Cell, Column, RowKind, Section, Table, Text};
 use crate::sentences::plans::{Line, change, tree};
 use crate::{Evidence, wording};
 
-const ABOUT: &str = "Asked of the servers once, when the interval of a trial was over and before they stopped (EXPLAIN, nothing is run). \
+const ABOUT: &str = "Asked of the servers once, when the interval of a trial was over and before they stopped (EXPLAIN, which runs no statement). \
      Compared are steps, tables, indexes, order and methods of joining, sorts and temporary tables; rows and costs are estimates of \
      the servers, and are not compared.";
 const NO_PLAN: &str =
