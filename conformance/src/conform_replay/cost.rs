@@ -2,7 +2,6 @@
 //!
 //! All replay one capture of pgbench's select-only script by eight sessions, as fast as the server answers, by turns; the figure
 //! is the CPU of the whole process (user and system, as the kernel accounts it) a statement, and ratios are those of one turn.
-//! At last the log of a load at a fixed rate is replayed at its own pace: how late statements were sent.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::postgres::{END, kept, wait_for_end};
+use super::series::Replay;
 use crate::bench::{Spread, warn_if_busy};
 use crate::client_programs::{number_behind, run_to_end};
 use crate::conform_pgbench::program::Pgbench;
@@ -23,10 +23,6 @@ const SESSIONS: u32 = 8;
 const PGBENCH_BAR: f64 = 1.1;
 const PGREPLAY_BAR: f64 = 0.35;
 const THROUGHPUT_BAR: f64 = 0.95;
-const LATE_MS_BAR: f64 = 1.0;
-/// Of the load with a rate.
-const RATE: &str = "3000";
-const SECONDS: &str = "20";
 const PGREPLAY: &str = "pgreplay";
 
 /// A server that logs what its database is told to.
@@ -39,7 +35,9 @@ struct Bench<'a> {
 
 /// What one run of a program took.
 struct Cost {
+    /// CPU of a statement.
     us: f64,
+    /// Statements a second; pgreplay prints none.
     rate: f64,
 }
 
@@ -63,10 +61,6 @@ pub fn run(dbduel: &Path, turns: u32, transactions: u32) -> Result<()> {
             .with_context(|| format!("protocol {mode}"))?;
         bench.server.stop()?;
     }
-    let folder = tempfile::tempdir()?;
-    let bench = Bench::start(dbduel, folder.path())?;
-    bench.pace(&mut missed)?;
-    bench.server.stop()?;
     ensure!(missed.is_empty(), "missed: {}", missed.join(", "));
     Ok(())
 }
@@ -131,7 +125,7 @@ impl<'a> Bench<'a> {
                 let cost = match program {
                     0 => self.ours(&capture)?,
                     1 => self.theirs(&words, f64::from(SESSIONS * transactions))?,
-                    _ if has_pgreplay => self.pgreplay(&replay, costs[0].last().or(costs[1].last()))?,
+                    _ if has_pgreplay => self.pgreplay(&replay)?,
                     _ => continue,
                 };
                 costs[program].push(cost);
@@ -158,24 +152,11 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    fn replayed(&self, capture: &Path, words: &[&str]) -> Result<(Value, f64)> {
-        let mut command = Command::new(self.dbduel);
-        command.args([
-            "bench",
-            "replay",
-            "--json",
-            "--no-wait",
-            "--order",
-            "session",
-            "--target",
-            &self.pgbench.target(),
-        ]);
-        let (output, cpu_us) = run_to_end(command.arg("--log").arg(capture).args(words))?;
-        Ok((serde_json::from_str(&output)?, cpu_us))
-    }
-
     fn ours(&self, capture: &Path) -> Result<Cost> {
-        let (report, cpu_us) = self.replayed(capture, &["--pacing", "fast", "--warmup", "0s"])?;
+        let replay = Replay { dbduel: self.dbduel, log: capture, target: &self.pgbench.target() };
+        let words = ["--pacing", "fast", "--order", "session"];
+        let (output, cpu_us) = run_to_end(&mut replay.command(&words))?;
+        let report: Value = serde_json::from_str(&output)?;
         let metric = |name: &str| report["metrics"][name].as_f64().with_context(|| format!("no metric {name}"));
         Ok(Cost { us: cpu_us / metric("replay.statements")?, rate: metric("qps")? })
     }
@@ -186,28 +167,13 @@ impl<'a> Bench<'a> {
         Ok(Cost { us: cpu_us / statements, rate })
     }
 
-    /// It prints no statements a second; its CPU is a statement of the same log.
-    fn pgreplay(&self, replay: &Path, other: Option<&Cost>) -> Result<Cost> {
+    fn pgreplay(&self, replay: &Path) -> Result<Cost> {
         let (folder, port) = self.pgbench.place();
         let mut command = Command::new(PGREPLAY);
         command.args(["-r", "-j", "-s", "1000000", "-h", folder, "-p", port]).arg(replay);
         let (output, cpu_us) = run_to_end(&mut command)?;
         let statements = number_behind(&output, "SQL statements executed:");
         let statements = statements.with_context(|| format!("pgreplay printed no count of statements:\n{output}"))?;
-        Ok(Cost { us: cpu_us / statements, rate: other.map_or(f64::NAN, |other| other.rate) })
-    }
-
-    /// A log at a fixed rate at its own pace.
-    fn pace(&self, missed: &mut Vec<String>) -> Result<()> {
-        let sessions = SESSIONS.to_string();
-        let log = self.logged(&["-c", &sessions, "-j", "2", "-R", RATE, "-T", SECONDS])?;
-        let (report, _) = self.replayed(&log, &["--pacing", "original"])?;
-        let late_ms = report["metrics"]["client_lateness_ms_p99"].as_f64().context("no lateness")?;
-        let verdict = if late_ms <= LATE_MS_BAR { "held" } else { "MISSED" };
-        missed.extend((late_ms > LATE_MS_BAR).then(|| "pacing".to_owned()));
-        println!(
-            "{RATE} statements/s by {SESSIONS} sessions, {SECONDS} s: 99 % sent at most {late_ms:.3} ms late <= {LATE_MS_BAR} {verdict}"
-        );
-        Ok(())
+        Ok(Cost { us: cpu_us / statements, rate: f64::NAN })
     }
 }

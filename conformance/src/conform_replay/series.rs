@@ -53,22 +53,19 @@ pub struct Replayed {
 }
 
 impl Replay<'_> {
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(self.dbduel);
+        command.args(["bench", "replay", "--json", "--no-wait", "--target", self.target, "--log"]);
+        command.arg(self.log).args(words);
+        command
+    }
+
     /// Fails when it does not end in time, or breaks its order.
     pub fn run(&self, words: &[&str], span: Duration) -> Result<Replayed> {
         let begun = Instant::now();
-        let mut command = Command::new(self.dbduel);
-        command.args([
-            "bench",
-            "replay",
-            "--json",
-            "--no-wait",
-            "--writes",
-            "--silence",
-            "60",
-            "--target",
-            self.target,
-        ]);
-        let output = command.arg("--log").arg(self.log).args(words).output().context("cannot start dbduel")?;
+        let mut command = self.command(words);
+        command.args(["--writes", "--silence", "60"]);
+        let output = command.output().context("cannot start dbduel")?;
         let took = begun.elapsed();
         let errors = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "replay {} failed: {errors}", words.join(" "));

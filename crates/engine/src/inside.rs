@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use caps::CapSet;
 use landlock::{Ruleset, RulesetAttr, Scope};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
@@ -151,7 +152,7 @@ fn enter(orders: &Orders) -> Result<Infallible> {
     }
     nix::sys::prctl::set_no_new_privs().context("cannot give up new privileges")?;
     leave_other_processes_alone().context("cannot keep it from processes outside")?;
-    give_up_capabilities()?;
+    give_up_capabilities().context("cannot give up capabilities")?;
     // A change of user or of namespaces clears it.
     rearm(death)?;
     ensure!(getppid() == parent, "dbduel ended meanwhile");
@@ -226,21 +227,12 @@ fn leave_other_processes_alone() -> Result<()> {
     Ok(())
 }
 
-/// A program that runs as root is nothing but the owner of root's files: without this it could mount, load modules and read
-/// any memory.
+/// A program that runs as root is nothing but the owner of root's files: with capabilities it could mount, load modules and
+/// read any memory. Root's are those of the bounding and the inheritable set when a program is executed.
 fn give_up_capabilities() -> Result<()> {
-    if !geteuid().is_root() {
-        return Ok(());
-    }
-    for capability in 0..libc::c_ulong::from(u64::BITS) {
-        // SAFETY: takes numbers only.
-        let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
-        if dropped != 0 {
-            let error = std::io::Error::last_os_error();
-            // The kernel has no more of them.
-            ensure!(error.raw_os_error() == Some(libc::EINVAL), "cannot give up capability {capability}: {error}");
-            break;
-        }
+    if geteuid().is_root() {
+        caps::clear(None, CapSet::Bounding)?;
+        caps::clear(None, CapSet::Inheritable)?;
     }
     Ok(())
 }

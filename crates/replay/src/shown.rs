@@ -49,7 +49,7 @@ fn without_values(schedule: &Schedule, statement: &Statement, text: &[u8]) -> St
 mod tests {
     use super::*;
     use crate::digest::About;
-    use crate::schedule::{How, Text};
+    use crate::schedule::{Text, tests::statement};
 
     /// One statement with a bound value, and the digest that its server made of it.
     fn check(text: &str, digest: &str, shows_literals: bool, expected: &str) {
@@ -63,19 +63,7 @@ mod tests {
             digests: vec![About::of(&of_digest, true)],
             ..Schedule::default()
         };
-        let statement = Statement {
-            due_us: 0,
-            text: place(0, text.len()),
-            values: (0, 2),
-            digest: 0,
-            how: How::Text,
-            is_counted: true,
-            error: None,
-            rows: None,
-            affected: None,
-            log: 0,
-            line: 1,
-        };
+        let statement = Statement { text: place(0, text.len()), values: (0, 2), ..statement(0) };
         assert_eq!(shown(&schedule, &statement, shows_literals), expected);
     }
 

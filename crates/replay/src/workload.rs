@@ -73,9 +73,7 @@ impl Replay {
         let replay = Replay { schedule, settings, data_key, coverage, own_data, runs: Vec::new(), answers: None };
         let writes = replay.schedule.facts.writes.as_ref().filter(|_| replay.settings.amplify > 1);
         if let Some(writes) = writes {
-            let expected = format!(
-                "a log that only reads was expected beside it, as no data stand two of a write: this one has {writes}"
-            );
+            let expected = format!("a log that only reads was expected beside it: this one has {writes}");
             return Err(options.error("amplify", expected));
         }
         let span = Duration::from_micros(replay.schedule.facts.span_us);
@@ -209,8 +207,8 @@ impl Workload for Replay {
     }
 
     fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
-        let clients = self.schedule.clients.len() as u32;
-        let run = self.runs.get((slot.client / clients.max(1)) as usize).map(Arc::clone);
+        let clients = (self.schedule.clients.len() as u32).max(1);
+        let run = self.runs.get((slot.client / clients) as usize).map(Arc::clone);
         let run = run.ok_or_else(|| Error::Client("a replay needs a load".to_owned()))?;
         let uses = if self.schedule.is_mysql { self.uses(&mut connection)? } else { Vec::new() };
         let client = Client {
