@@ -396,13 +396,18 @@ impl<'a> Load<'a> {
     }
 
     /// Starts the clients and lets them run for `warmup` without counting; clients that open the interval know by
-    /// themselves how long that is.
+    /// themselves how long that is, and those of a pass when they are warm.
     pub fn warm_up(&mut self, warmup: Duration, live: &mut dyn FnMut(Live)) -> Result<(), Failure> {
         let start_ns = monotonic_ns();
         self.timeline.start(start_ns, true);
         self.start(start_ns);
         if self.is_replay {
             return self.warm_up_until_open(live);
+        }
+        if self.is_one_pass {
+            let clients = self.options.own_count();
+            let end_ns = |timeline: &Timeline| if timeline.warm() < clients { u64::MAX } else { 0 };
+            return self.report_while_running(Live::WARM_UP, start_ns, &end_ns, live).map(drop);
         }
         let end_ns = start_ns + warmup.as_nanos() as u64;
         self.report_while_running(Live::WARM_UP, start_ns, &|_| end_ns, live).map(drop)

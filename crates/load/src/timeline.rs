@@ -51,6 +51,8 @@ pub struct Timeline {
     started_ns: AtomicU64,
     /// A part of the load comes before the interval.
     warms_up: AtomicBool,
+    /// Clients of a pass that wait for the interval.
+    warm: AtomicU32,
 }
 
 impl Default for Timeline {
@@ -72,6 +74,7 @@ impl Default for Timeline {
             done_ns: AtomicU64::new(0),
             started_ns: AtomicU64::new(0),
             warms_up: AtomicBool::new(false),
+            warm: AtomicU32::new(0),
         }
     }
 }
@@ -104,6 +107,16 @@ impl Timeline {
     /// Whether a part of the load comes before the interval.
     pub fn warms_up(&self) -> bool {
         self.warms_up.load(Ordering::Relaxed)
+    }
+
+    /// A client has warmed up, and waits for the interval.
+    pub(crate) fn is_warm(&self) {
+        self.warm.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many clients wait for the interval.
+    pub(crate) fn warm(&self) -> u32 {
+        self.warm.load(Ordering::Relaxed)
     }
 
     /// Ends the measured interval at `end_ns`, when that is before its planned end.

@@ -114,8 +114,20 @@ fn record_end<K>(client: &impl Client, slot: &Slot<K>, outcome: Outcome, attempt
 
 /// How often a client that stays connected checks whether it may go.
 const HELD_POLL_NS: u64 = 2_000_000;
+/// How often a client that is warm looks whether the interval has begun.
+const WARM_POLL_NS: u64 = 500_000;
 
 impl<K: Clock> Slot<K> {
+    /// Between the parts of a pass that [warms up](Timeline::warms_up): waits until all clients are so far and the interval
+    /// begins.
+    pub async fn begin_interval(&self) {
+        self.timeline.is_warm();
+        let mut now_ns = self.clock.now_ns();
+        while now_ns < self.timeline.window().start_ns && !self.timeline.is_stopped() {
+            now_ns = self.clock.wait_until(now_ns + WARM_POLL_NS).await;
+        }
+    }
+
     /// Behind a client's last transaction: it is done, and stays connected for as long as it has to.
     pub async fn be_done(&self, mut now_ns: u64) {
         self.timeline.done_at(now_ns);

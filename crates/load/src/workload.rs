@@ -396,8 +396,8 @@ pub fn wrong_answers(workload: &dyn Workload, tally: &Tally, setting: &Setting) 
     expected.iter().flat_map(Expected::violations).collect()
 }
 
-/// A client that runs once through and is done, instead of for a time: there is nothing to warm up, and the measured
-/// interval is the pass.
+/// A client that runs once through and is done, instead of for a time: the measured interval is the pass, or the part of
+/// it that [`Slot::begin_interval`](crate::Slot::begin_interval) begins.
 pub trait SinglePass {
     /// What a pass goes through, in order; shown while it runs.
     fn parts(&self) -> Vec<&'static str>;
@@ -405,6 +405,10 @@ pub trait SinglePass {
     fn operations(&self) -> usize;
     /// About how long a pass takes, as a guess before the first: an order of magnitude.
     fn expected_duration(&self) -> Duration;
+    /// About how much of that warms up, where every client does and then waits for the interval.
+    fn warm_up(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// A workload whose clients run what a log holds, statement by statement, and are then done. Statements have due times

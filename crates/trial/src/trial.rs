@@ -86,11 +86,11 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The method's, behind a warm-up that a pilot may have chosen; a pass has no part that is
-    /// not measured, and a log the part that its clients know.
+    /// The method's, behind a warm-up that a pilot may have chosen; a pass and a log have the parts that their clients
+    /// know.
     pub fn of(workload: &dyn Workload, conditions: &Conditions, warmup: Duration, events: Option<u64>) -> Interval {
-        match (workload.is_one_pass(), workload.replays()) {
-            (true, _) => Interval { warmup: None, measured: None, events: None },
+        match (workload.single_pass(), workload.replays()) {
+            (Some(pass), _) => Interval { warmup: pass.warm_up(), measured: None, events: None },
             (_, Some(log)) => Interval { warmup: Some(log.warm_up()), measured: None, events: None },
             _ => Interval { warmup: Some(warmup), measured: Some(conditions.duration), events },
         }

@@ -125,6 +125,10 @@ impl SinglePass for Tpch {
     fn expected_duration(&self) -> Duration {
         pass::guess(self)
     }
+
+    fn warm_up(&self) -> Option<Duration> {
+        self.warm.then(|| pass::guess(self) / 2)
+    }
 }
 
 impl HasPlans for Tpch {

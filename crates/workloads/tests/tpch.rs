@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use driver::{Admin, Dialect, Endpoint, Login, Target};
 use load::{Load, LoadOptions, Loader, OperationTally, OptionValue, ProgramTally, Workload};
@@ -64,6 +64,7 @@ fn data_queries_streams_limits_and_wrong_answers() {
     assert!(operations.iter().all(|one| one.wall_ns > 0 && one.whole && one.count == 1));
 
     streams_have_their_own_orders(&target);
+    streams_are_all_warm_before_the_interval_begins(&target);
     what_the_limit_ends_is_named_and_the_rest_goes_on(&target);
     new_orders_come_and_go(&target, &mut admin);
     an_answer_that_differs_from_the_first_is_wrong(&target, &mut admin);
@@ -110,6 +111,22 @@ fn streams_have_their_own_orders(target: &Target) {
     seen.sort_unstable();
     assert_eq!(seen, [("stream 1", "Q21"), ("stream 2", "Q6")]);
     assert!(programs.iter().all(|program| program.operations.len() == 22));
+}
+
+fn streams_are_all_warm_before_the_interval_begins(target: &Target) {
+    let given = [("streams", OptionValue::Number(2)), ("queries", OptionValue::Text("Q1,Q6".to_owned()))];
+    let interrupted = AtomicBool::new(false);
+    let options = LoadOptions { clients: 2, ..LoadOptions::default() };
+    let mut load = Load::prepare(&tpch(&given), target, options, &interrupted).unwrap();
+    load.warm_up(Duration::ZERO, &mut |_| ()).unwrap();
+    let warm = Instant::now();
+    std::thread::sleep(Duration::from_millis(50));
+    let tally = load.measure(None, &mut |_| (), &mut || ()).whole().unwrap();
+    assert_eq!(tally.queries(), 4, "what warms up is not counted");
+    let longest = tally.programs.iter().map(|program| program.wall_ns).max().unwrap();
+    assert!(tally.interval_ns >= longest, "{} {longest}", tally.interval_ns);
+    // Whoever is warm waits: the interval begins 50 ms later, and all that is timed lies in it.
+    assert!(u128::from(tally.interval_ns) + 50_000_000 <= warm.elapsed().as_nanos());
 }
 
 fn what_the_limit_ends_is_named_and_the_rest_goes_on(target: &Target) {
