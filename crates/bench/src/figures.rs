@@ -246,6 +246,7 @@ pub fn report(
         metrics.retain(|name, _| !name.starts_with("latency_ms_") && !name.starts_with("service_ms_"));
         metrics.extend(more_metrics(tally));
     }
+    metrics.extend(trial::generator_limit::lateness(tally).map(|(name, value)| (name.to_owned(), value)));
     let mut remarks = trial::remarks(&tally.programs);
     remarks.extend(trial::remarks_of_script(tally));
     remarks.extend(workload.replays().into_iter().flat_map(|log| log.remarks(tally)));
