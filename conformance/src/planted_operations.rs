@@ -37,8 +37,17 @@ pub struct Sabotage {
 pub struct Expected {
     pub slower: &'static [&'static str],
     pub untouched: &'static [&'static str],
-    /// A plan that is another one is named as a cause of those, and of no others.
-    pub by_other_plan: bool,
+    pub cause: Cause,
+}
+
+/// What a report is to name as the reason.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Cause {
+    None,
+    /// A plan that is another one, of those that are slower and of no others.
+    OtherPlan,
+    /// By its name, of the side that is planted, and no plan of an untouched operation.
+    Named(&'static str),
 }
 
 /// How planted differences of a workload are measured whose operations are chosen by a key.
@@ -69,6 +78,8 @@ struct Said {
     verdicts: Vec<Verdict>,
     /// Those whose plans may explain their verdicts.
     plans: Vec<String>,
+    /// Causes of the side that is planted.
+    causes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -121,14 +132,14 @@ impl Planted {
         let mut faulty = Vec::new();
         for run in 1..=runs.of_each {
             let file = self.experiment(sides, expected, run);
-            let Said { verdicts, plans } =
-                measured(&file, runs.dbduel).with_context(|| format!("planted: {name}, run {run}"))?;
-            let found = [faults(expected, &verdicts), faults_of_plans(expected, &plans)].concat();
+            let said = measured(&file, runs.dbduel).with_context(|| format!("planted: {name}, run {run}"))?;
+            let found = [faults(expected, &said.verdicts), faults_of_causes(expected, &said)].concat();
             if run == 1 || !found.is_empty() {
                 println!("planted, {name}, run {run}: {}", if found.is_empty() { "right" } else { "WRONG" });
                 let line = |one: &Verdict| println!("  {:<24} {:>7.3}  {}", one.operation, one.ratio, one.verdict);
-                verdicts.iter().for_each(line);
-                plans.iter().for_each(|statement| println!("  {statement:<24} has another plan, which is named"));
+                said.verdicts.iter().for_each(line);
+                said.plans.iter().for_each(|statement| println!("  {statement:<24} has another plan, which is named"));
+                said.causes.iter().for_each(|cause| println!("  cause: {cause}"));
             }
             faulty.extend((!found.is_empty()).then(|| format!("run {run}: {}", found.join(", "))));
         }
@@ -190,7 +201,9 @@ fn measured(experiment: &str, dbduel: &Path) -> Result<Said> {
     let findings = report["findings"].as_array().context("a report has findings")?;
     let plans = findings.iter().filter(|one| one["kind"] == "other plan");
     let plans = plans.filter_map(|one| one["statement"].as_str().map(str::to_owned)).collect();
-    Ok(Said { verdicts: rows.iter().filter_map(verdict).collect(), plans })
+    let causes = findings.iter().filter(|one| one["side"] == "candidate" && one["grade"] != "weak");
+    let causes = causes.filter_map(|one| one["kind"].as_str().map(str::to_owned)).collect();
+    Ok(Said { verdicts: rows.iter().filter_map(verdict).collect(), plans, causes })
 }
 
 fn asked(command: &mut Command) -> Result<String> {
@@ -209,11 +222,15 @@ fn faults(expected: Expected, verdicts: &[Verdict]) -> Vec<String> {
     missed.chain(invented).collect()
 }
 
-/// At least one that is named is expected: not every statement is explained, and not all that is slower needs another plan.
-fn faults_of_plans(expected: Expected, plans: &[String]) -> Vec<String> {
-    let none = expected.by_other_plan && plans.is_empty();
-    let none = none.then(|| "no plan is named that is another one".to_owned());
-    let invented = plans.iter().filter(|name| expected.untouched.contains(&name.as_str()));
+/// At least one plan that is named is expected: not every statement is explained, and not all that is slower needs another
+/// plan.
+fn faults_of_causes(expected: Expected, said: &Said) -> Vec<String> {
+    let none = match expected.cause {
+        Cause::OtherPlan if said.plans.is_empty() => Some("no plan is named that is another one".to_owned()),
+        Cause::Named(kind) if !said.causes.iter().any(|one| one == kind) => Some(format!("no cause is `{kind}`")),
+        _ => None,
+    };
+    let invented = said.plans.iter().filter(|name| expected.untouched.contains(&name.as_str()));
     none.into_iter().chain(invented.map(|name| format!("{name} is untouched, and its plan is named"))).collect()
 }
 
@@ -223,7 +240,8 @@ mod tests {
 
     #[test]
     fn what_is_slower_must_have_a_verdict_and_what_is_untouched_none() {
-        const EXPECTED: Expected = Expected { slower: &["Q4", "Q14"], untouched: &["Q1", "Q21"], by_other_plan: true };
+        const EXPECTED: Expected =
+            Expected { slower: &["Q4", "Q14"], untouched: &["Q1", "Q21"], cause: Cause::OtherPlan };
         let verdicts = |slow: &str, other: &str| {
             let row = |name: &str, verdict: &str| Verdict {
                 operation: name.to_owned(),
@@ -242,14 +260,18 @@ mod tests {
     }
 
     #[test]
-    fn another_plan_is_named_of_what_is_slower_alone() {
-        let expected = Expected { slower: &["Q4"], untouched: &["Q1"], by_other_plan: true };
-        let check = |plans: &[&str], faults: usize| {
-            let plans: Vec<String> = plans.iter().map(|name| (*name).to_owned()).collect();
-            assert_eq!(faults_of_plans(expected, &plans).len(), faults, "{plans:?}");
+    fn a_cause_is_named_and_no_plan_of_what_is_untouched() {
+        let check = |cause: Cause, plans: &[&str], causes: &[&str], faults: usize| {
+            let expected = Expected { slower: &["Q4"], untouched: &["Q1"], cause };
+            let [plans, causes] = [plans, causes].map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            let said = Said { verdicts: Vec::new(), plans, causes };
+            assert_eq!(faults_of_causes(expected, &said).len(), faults, "{:?} {:?}", said.plans, said.causes);
         };
-        check(&["Q4"], 0);
-        check(&[], 1);
-        check(&["Q4", "Q1"], 1);
+        check(Cause::OtherPlan, &["Q4"], &[], 0);
+        check(Cause::OtherPlan, &[], &[], 1);
+        check(Cause::OtherPlan, &["Q4", "Q1"], &[], 1);
+        check(Cause::Named("temporary files"), &[], &["temporary files"], 0);
+        check(Cause::Named("temporary files"), &["Q4"], &["buffer misses"], 1);
+        check(Cause::None, &["Q4"], &[], 0);
     }
 }

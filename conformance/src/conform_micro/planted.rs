@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use crate::forwarder;
 use crate::held::Held;
-use crate::planted_operations::{Expected, Plant, Planted, Runs, Sabotage, side};
+use crate::planted_operations::{Cause, Expected, Plant, Planted, Runs, Sabotage, side};
 
 /// Of eight blocks each must agree: one that the host disturbed took a verdict away in three runs of twenty.
 const PLANTED: Planted =
@@ -28,7 +28,7 @@ const SETTINGS: [Plant; 4] = [
                 "aggregate/sum-100",
                 "write/update-index",
             ],
-            by_other_plan: false,
+            cause: Cause::None,
         },
     },
     Plant {
@@ -39,7 +39,7 @@ const SETTINGS: [Plant; 4] = [
         expected: Expected {
             slower: &["write/commit", "write/insert", "write/update-index"],
             untouched: &["point/pk", "range/pk-100", "aggregate/sum-1000"],
-            by_other_plan: false,
+            cause: Cause::None,
         },
     },
     Plant {
@@ -50,7 +50,7 @@ const SETTINGS: [Plant; 4] = [
         expected: Expected {
             slower: &["point/pk", "point/secondary", "range/pk-100"],
             untouched: &["range/scan", "range/scan-like", "aggregate/sum-all"],
-            by_other_plan: true,
+            cause: Cause::OtherPlan,
         },
     },
     Plant {
@@ -61,7 +61,7 @@ const SETTINGS: [Plant; 4] = [
         expected: Expected {
             slower: &["aggregate/group-many"],
             untouched: &["point/pk", "range/scan", "aggregate/sum-all"],
-            by_other_plan: true,
+            cause: Cause::OtherPlan,
         },
     },
 ];
@@ -74,14 +74,14 @@ const SABOTAGES: [Sabotage; 1] = [Sabotage {
     expected: Expected {
         slower: &["point/secondary", "range/secondary-100"],
         untouched: &["point/pk", "range/pk-100", "range/scan"],
-        by_other_plan: true,
+        cause: Cause::OtherPlan,
     },
 }];
 const SLOW_LOGIN: &str = "a slow login";
 const CONNECT: Expected = Expected {
     slower: &["point/connect-tcp"],
     untouched: &["point/pk", "range/pk-100", "aggregate/sum-100"],
-    by_other_plan: false,
+    cause: Cause::None,
 };
 /// Twice a login by way of a forwarder. On a busy host twelve blocks decide about half of one in 11 runs of 20.
 const DELAY: Duration = Duration::from_millis(2);

@@ -10,6 +10,7 @@ mod costs;
 mod estimate;
 mod rules;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -21,6 +22,7 @@ use record::rule::point_rule;
 
 use super::json;
 use super::scope::Scope;
+use super::values::less_is_better;
 use cause::EXPLAINS;
 pub use cause::{Cause, CauseKind, CauseTest, Change, GapChange, Grade, Measure, Observed, TestOutcome};
 use cause_test::Due;
@@ -43,7 +45,7 @@ pub struct Diagnosis {
     pub costs: Vec<Cost>,
     /// Metrics of costs that at least one side does not show.
     #[serde(rename = "costs_not_visible")]
-    pub not_visible: Vec<&'static str>,
+    pub not_visible: Vec<Cow<'static, str>>,
     #[serde(skip)]
     pub causes: Vec<Cause>,
     /// What can put these causes to the test; each once.
@@ -51,10 +53,10 @@ pub struct Diagnosis {
     pub contrasts: Vec<Due>,
 }
 
-/// A cost of one transaction on both sides.
+/// A cost of one transaction on both sides, or of one pass.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Cost {
-    pub metric: &'static str,
+    pub metric: Cow<'static, str>,
     /// Absent for the whole sweep.
     pub point: Option<Point>,
     #[serde(rename = "baseline_value")]
@@ -80,22 +82,22 @@ pub struct Ratio {
     pub basis: Basis,
 }
 
-/// The trials of the scope are to be [`priced`]. A workload of one pass has no transactions to price.
+/// The trials of the scope are to be [`priced`]. A pass of operations that run for a time has no fixed work to price.
 pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
     let active = scope.active(points);
-    if scope.is_pass() || active.is_empty() {
+    if scope.is_pass() && !less_is_better(metric) || active.is_empty() {
         return Diagnosis::default();
     }
     let judge = Judge::new(point_rule(scope.plan, points.len()));
     let places: Vec<At> = active.iter().filter_map(|point| At::of(scope, &judge, metric, point)).collect();
     let sweep = || {
         let seen = |kind: &costs::Kind| Some((kind.metric, Estimate::of(scope, &judge, kind.metric, &active)?));
-        costs_of(None, &costs::KINDS.iter().filter_map(seen).collect())
+        costs_of(scope, None, &costs::KINDS.iter().filter_map(seen).collect())
     };
     let mut costs = if active.len() > 1 { sweep() } else { Vec::new() };
-    costs.extend(places.iter().flat_map(|place| costs_of(Some(place.point), &place.seen)));
-    let is_hidden = |kind: &&costs::Kind| !costs.iter().any(|cost| cost.metric == kind.metric);
-    let hidden: Vec<&'static str> = costs::KINDS.iter().filter(is_hidden).map(|kind| kind.metric).collect();
+    costs.extend(places.iter().flat_map(|place| costs_of(scope, Some(place.point), &place.seen)));
+    let mut hidden: Vec<Cow<str>> = costs::KINDS.iter().map(|kind| shown_as(scope, kind.metric)).collect();
+    hidden.retain(|metric| !costs.iter().any(|cost| cost.metric == *metric));
     let held = places.iter().flat_map(|place| place.held(&places)).collect();
     let (mut causes, due): (Vec<Cause>, Vec<Option<Due>>) = causes(scope, metric, held).into_iter().unzip();
     mark_confirmed_alike(&mut causes, &due);
@@ -105,7 +107,15 @@ pub fn diagnose(scope: &Scope, metric: &str, points: &[Point]) -> Diagnosis {
 /// By metric.
 type Seen = BTreeMap<&'static str, Estimate>;
 
-fn costs_of(point: Option<&Point>, seen: &Seen) -> Vec<Cost> {
+/// `rows_read_per_tx` of a pass is `rows_read_per_pass`.
+fn shown_as<'a>(scope: &Scope, metric: &'a str) -> Cow<'a, str> {
+    match metric.strip_suffix("_per_tx") {
+        Some(stem) if scope.is_pass() => format!("{stem}_per_pass").into(),
+        _ => metric.into(),
+    }
+}
+
+fn costs_of(scope: &Scope, point: Option<&Point>, seen: &Seen) -> Vec<Cost> {
     let pair = |bounds: stats::Interval| (bounds.low, bounds.high);
     let cost = |kind: &costs::Kind| {
         let seen = seen.get(kind.metric)?;
@@ -115,7 +125,7 @@ fn costs_of(point: Option<&Point>, seen: &Seen) -> Vec<Cost> {
             basis: seen.basis,
         });
         Some(Cost {
-            metric: kind.metric,
+            metric: shown_as(scope, kind.metric),
             point: point.cloned(),
             baseline: seen.baseline,
             candidate: seen.candidate,
@@ -158,7 +168,7 @@ impl<'a> At<'a> {
     /// The rows that hold here, in the order of the table.
     fn held(&self, places: &[At]) -> Vec<Held> {
         let mut held: Vec<Held> = Vec::new();
-        for rule in RULES {
+        for rule in RULES.iter().filter(|rule| rule.of_pass || !self.scope.is_pass()) {
             let sides: &[Side] =
                 if rule.who == Who::Candidate { &[Side::Candidate] } else { &[Side::Candidate, Side::Baseline] };
             let is_covered = held.iter().any(|one| one.rule.who == Who::Run || rule.unless.contains(&one.rule.kind));
@@ -203,7 +213,8 @@ impl<'a> At<'a> {
     }
 
     fn tps_moved(&self, side: Side) -> Option<Move> {
-        let (ratio, margin) = (self.tps.log_ratio(side)?, self.scope.plan.method.margin.ln_1p());
+        let margin = self.scope.plan.method.margin.ln_1p();
+        let ratio = self.tps.log_ratio(if less_is_better(self.metric) { other(side) } else { side })?;
         let bounds = ratio.bounds?;
         let is_narrow = -bounds.low <= SAME_WITHIN.ln_1p() && bounds.high <= SAME_WITHIN.ln_1p();
         match moved(ratio, margin)? {
@@ -226,7 +237,7 @@ impl<'a> At<'a> {
     fn sign(&self, sign: Sign, side: Side) -> Option<Measure> {
         let seen = self.seen.get(sign.what())?;
         let is_more = |by: f64| seen.difference(side).is_above(by);
-        let mut measure = measure(sign.what(), seen, side);
+        let mut measure = self.measure(sign.what(), seen, side);
         let holds = match sign {
             Sign::More { by, .. } => is_more(by),
             Sign::Less { by, .. } => seen.difference(other(side)).is_above(by),
@@ -271,7 +282,26 @@ impl<'a> At<'a> {
     fn moves(&self, side: Side) -> Vec<Measure> {
         let beside = [CPU_USE, CPU].into_iter().filter_map(|metric| Some((metric, self.seen.get(metric)?)));
         let all = std::iter::once((self.metric, &self.tps)).chain(beside);
-        all.map(|(metric, seen)| measure(metric, seen, side)).collect()
+        all.map(|(metric, seen)| self.measure(metric, seen, side)).collect()
+    }
+
+    fn measure(&self, metric: &str, seen: &Estimate, side: Side) -> Measure {
+        let (own, other) = seen.values(side);
+        let change = match seen.log_ratio(side) {
+            Some(ratio) => ratio
+                .bounds
+                .map(|bounds| bounds.map(f64::exp))
+                .map(|Interval { low, high }| Change::Factor { low, high }),
+            None => seen.difference(side).bounds.map(|Interval { low, high }| Change::Difference { low, high }),
+        };
+        Measure {
+            metric: shown_as(self.scope, metric).into_owned(),
+            own,
+            other,
+            change,
+            blocks: seen.blocks,
+            of_gap_ms: None,
+        }
     }
 }
 
@@ -366,17 +396,6 @@ fn compared(scope: &Scope, held: &[&Held]) -> Vec<u32> {
         is_in_plan && is_of_pair && trial.workload == scope.workload && is_there
     };
     scope.records.trials().iter().filter(is_ours).map(|trial| trial.trial).collect()
-}
-
-fn measure(metric: &str, seen: &Estimate, side: Side) -> Measure {
-    let (own, other) = seen.values(side);
-    let change = match seen.log_ratio(side) {
-        Some(ratio) => {
-            ratio.bounds.map(|bounds| bounds.map(f64::exp)).map(|Interval { low, high }| Change::Factor { low, high })
-        }
-        None => seen.difference(side).bounds.map(|Interval { low, high }| Change::Difference { low, high }),
-    };
-    Measure { metric: metric.to_owned(), own, other, change, blocks: seen.blocks, of_gap_ms: None }
 }
 
 #[cfg(test)]

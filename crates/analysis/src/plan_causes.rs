@@ -59,8 +59,8 @@ impl PlanTest<'_> {
     }
 }
 
-/// What a server reads in one transaction.
-const READ: &[&str] = &["rows_read_per_tx", "page_requests_per_tx", "buffer_misses_per_tx"];
+/// What a server reads in one transaction or pass.
+const READ: &[&str] = &["rows_read_per_", "page_requests_per_", "buffer_misses_per_"];
 
 /// Statements whose plans may explain a verdict of this pair, those that are likely first.
 pub fn plan_causes<'a>(
@@ -134,7 +134,8 @@ pub fn is_run_alike(differences: &[Difference], workload: &str, candidate: &str,
 fn agreeing<'a>(duel: &'a HeadToHead, comparison: &Comparison) -> impl Iterator<Item = &'a Cost> {
     let is_slower = comparison.verdict == Verdict::Slower;
     let whole = duel.diagnosis.costs.first().map(|cost| cost.point.clone()).unwrap_or_default();
-    let ours = duel.diagnosis.costs.iter().filter(move |cost| cost.point == whole && READ.contains(&cost.metric));
+    let is_read = |cost: &&Cost| READ.iter().any(|name| cost.metric.starts_with(name));
+    let ours = duel.diagnosis.costs.iter().filter(move |cost| cost.point == whole).filter(is_read);
     ours.filter(move |cost| match cost.ratio.and_then(|ratio| ratio.bounds) {
         Some((low, high)) => {
             if is_slower {

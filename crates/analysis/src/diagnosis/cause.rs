@@ -31,6 +31,8 @@ named! {
         LogSyncs = "log syncs",
         CompressedPages = "compressed pages",
         BufferMisses = "buffer misses",
+        TemporaryFiles = "temporary files",
+        TemporaryTables = "temporary tables on disk",
         DoubleWrites = "waiting on double writes",
         RowLocks = "waiting on row locks",
         Disks = "waiting on disks",

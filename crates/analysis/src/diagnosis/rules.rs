@@ -6,7 +6,8 @@
 use super::cause::CauseKind::{self, *};
 use super::costs::{
     BOUND, COMPRESSED, CPU_USER, DEADLOCKS, DECOMPRESSED, DOUBLE_WRITES, FAULTS, HOST_TAKEN, LATCH_WAITS, LOCK_MS,
-    LOG_WAITS, MISS_SHARE, MISSES, SPINS, SWITCHES, SYNCS, SYSTEM_SHARE,
+    LOG_WAITS, MERGES, MISS_SHARE, MISSES, SPINS, SWITCHES, SYNCS, SYSTEM_SHARE, TEMPORARY_BYTES, TEMPORARY_MS,
+    TEMPORARY_TABLES,
 };
 use record::format::ContrastKind;
 
@@ -106,6 +107,8 @@ pub struct Rule {
     pub unless: &'static [CauseKind],
     /// Its signs have other readings too.
     pub is_weak: bool,
+    /// Its levels hold for a pass as well, whatever that does.
+    pub of_pass: bool,
     /// What takes the cause away from both sides, and so can confirm it.
     pub contrast: Option<ContrastKind>,
 }
@@ -122,6 +125,7 @@ const WHATEVER: Rule = Rule {
     any: &[],
     unless: &[],
     is_weak: false,
+    of_pass: false,
     contrast: None,
 };
 
@@ -131,14 +135,15 @@ const WAITING: Rule =
 /// Less throughput with as much CPU, or more: it computes.
 const COMPUTING: Rule =
     Rule { tps: &[Move::Down], cpu_use: &[Move::Same, Move::Up], cpu_per_tx: &[Move::Up], ..WHATEVER };
+const OF_RUN: Rule = Rule { who: Who::Run, of_pass: true, ..WHATEVER };
 const ON_TMPFS: Option<ContrastKind> = Some(ContrastKind::Tmpfs);
 const ALONE: Option<ContrastKind> = Some(ContrastKind::OneClient);
 
 /// From the first to the last: `unless` refers to rows above.
 pub const RULES: &[Rule] = &[
     // As much as a run refuses to start with (method, section 1); flags, which less of it raises, make weak.
-    Rule { kind: HostLimits, who: Who::Run, all: &[Sign::Above { what: HOST_TAKEN, level: 0.10 }], ..WHATEVER },
-    Rule { kind: GeneratorLimits, who: Who::Run, all: &[Sign::Above { what: BOUND, level: 0.25 }], ..WHATEVER },
+    Rule { kind: HostLimits, all: &[Sign::Above { what: HOST_TAKEN, level: 0.10 }], ..OF_RUN },
+    Rule { kind: GeneratorLimits, all: &[Sign::Above { what: BOUND, level: 0.25 }], ..OF_RUN },
     Rule {
         kind: LogWrites,
         any: &[Sign::More { what: SYNCS, by: 0.02 }, Sign::More { what: LOG_WAITS, by: 0.001 }],
@@ -169,6 +174,22 @@ pub const RULES: &[Rule] = &[
         contrast: ON_TMPFS,
         ..WHATEVER
     },
+    Rule {
+        kind: TemporaryFiles,
+        tps: &[Move::Down],
+        all: &[Sign::More { what: TEMPORARY_BYTES, by: 1.0 }, Sign::HalfOfTheGap { what: TEMPORARY_MS }],
+        of_pass: true,
+        ..WHATEVER
+    },
+    // MySQL and MariaDB count them, and not how large they are.
+    Rule {
+        kind: TemporaryTables,
+        tps: &[Move::Down],
+        any: &[Sign::Twice { what: TEMPORARY_TABLES, by: 0.1 }, Sign::Twice { what: MERGES, by: 0.1 }],
+        is_weak: true,
+        of_pass: true,
+        ..WHATEVER
+    },
     Rule { kind: DoubleWrites, all: &[Sign::More { what: DOUBLE_WRITES, by: 0.1 }], contrast: ON_TMPFS, ..WAITING },
     Rule {
         kind: RowLocks,
@@ -183,7 +204,7 @@ pub const RULES: &[Rule] = &[
             Sign::More { what: "host_pressure_io_some_share", by: 0.20 },
             Sign::More { what: "server_threads_blocked", by: 0.5 },
         ],
-        unless: &[LogWrites, LogSyncs, BufferMisses, DoubleWrites],
+        unless: &[LogWrites, LogSyncs, BufferMisses, TemporaryFiles, DoubleWrites],
         contrast: ON_TMPFS,
         ..WAITING
     },
@@ -191,7 +212,7 @@ pub const RULES: &[Rule] = &[
         kind: Latches,
         all: &[Sign::NotMore { what: LOCK_MS, by: 0.1 }, Sign::NotMore { what: SYNCS, by: 0.02 }],
         any: &[Sign::More { what: LATCH_WAITS, by: 0.1 }, Sign::More { what: SWITCHES, by: 1.0 }],
-        unless: &[LogWrites, LogSyncs, BufferMisses, DoubleWrites, Disks, RowLocks],
+        unless: &[LogWrites, LogSyncs, BufferMisses, TemporaryFiles, DoubleWrites, Disks, RowLocks],
         contrast: ALONE,
         ..WAITING
     },
@@ -199,7 +220,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         kind: LocksOrLatches,
         all: &[Sign::More { what: SWITCHES, by: 1.0 }],
-        unless: &[LogWrites, LogSyncs, BufferMisses, DoubleWrites, Disks, RowLocks, Latches],
+        unless: &[LogWrites, LogSyncs, BufferMisses, TemporaryFiles, DoubleWrites, Disks, RowLocks, Latches],
         is_weak: true,
         contrast: ALONE,
         ..WAITING
@@ -219,7 +240,7 @@ pub const RULES: &[Rule] = &[
         kind: KernelTime,
         all: &[Sign::More { what: SYSTEM_SHARE, by: 0.05 }],
         any: &[Sign::More { what: SWITCHES, by: 0.5 }, Sign::More { what: FAULTS, by: 1.0 }],
-        unless: &[LogSyncs, CompressedPages, BufferMisses],
+        unless: &[LogSyncs, CompressedPages, BufferMisses, TemporaryFiles],
         ..COMPUTING
     },
     Rule {
@@ -227,14 +248,14 @@ pub const RULES: &[Rule] = &[
         few_clients: FewClients::NotUp,
         all: &[Sign::More { what: SPINS, by: 100.0 }],
         contrast: ALONE,
-        unless: &[CompressedPages, BufferMisses],
+        unless: &[CompressedPages, BufferMisses, TemporaryFiles],
         ..COMPUTING
     },
     Rule {
         kind: LongerCodePath,
         few_clients: FewClients::UpToo,
         any: &[Sign::More { what: CPU_USER, by: 0.0 }, Sign::NotMore { what: SWITCHES, by: 0.5 }],
-        unless: &[LogSyncs, CompressedPages, BufferMisses, KernelTime, Spinning],
+        unless: &[LogSyncs, CompressedPages, BufferMisses, TemporaryFiles, KernelTime, Spinning],
         who: Who::Candidate,
         ..COMPUTING
     },
@@ -244,7 +265,7 @@ pub const RULES: &[Rule] = &[
         tps: &[Move::Up],
         cpu_use: &[Move::Same, Move::Down],
         cpu_per_tx: &[Move::Down],
-        unless: &[LogSyncs, CompressedPages, BufferMisses, KernelTime, Spinning],
+        unless: &[LogSyncs, CompressedPages, BufferMisses, TemporaryFiles, KernelTime, Spinning],
         ..WHATEVER
     },
     Rule {
@@ -254,7 +275,17 @@ pub const RULES: &[Rule] = &[
         cpu_use: &[Move::Up],
         cpu_per_tx: &[Move::Same],
         any: &[Sign::Less { what: SWITCHES, by: 0.5 }, Sign::Less { what: LOCK_MS, by: 0.1 }],
-        unless: &[LogWrites, LogSyncs, BufferMisses, DoubleWrites, Disks, RowLocks, Latches, LocksOrLatches],
+        unless: &[
+            LogWrites,
+            LogSyncs,
+            BufferMisses,
+            TemporaryFiles,
+            DoubleWrites,
+            Disks,
+            RowLocks,
+            Latches,
+            LocksOrLatches,
+        ],
         ..WHATEVER
     },
     Rule { kind: MoreEfficient, tps: &[Move::Same], cpu_use: &[Move::Down], cpu_per_tx: &[Move::Down], ..WHATEVER },

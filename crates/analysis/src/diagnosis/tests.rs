@@ -2,13 +2,13 @@
 
 use super::super::conclude;
 use super::*;
-use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, add_cause_test, stored_run};
+use fixtures::{BASELINE, CANDIDATE, StoredRun, Story, add_cause_test, passes_run, stored_run};
 use record::format::{ContrastKind, ContrastRecord};
 
 /// What both sides show at a point: metric, baseline, candidate.
 type Shown = Vec<(&'static str, f64, f64)>;
 
-const SEEN_PER_TX: [&str; 10] = [
+const SEEN_PER_TX: [&str; 12] = [
     "counter.innodb.compress_ops",
     "counter.innodb.uncompress_ops",
     "counter.innodb.doublewrite_pages",
@@ -17,6 +17,8 @@ const SEEN_PER_TX: [&str; 10] = [
     "counter.innodb.buffer_pool_read_requests",
     "counter.innodb.row_lock_time_ms",
     "counter.innodb.spin_rounds",
+    "counter.mysql.created_tmp_disk_tables",
+    "counter.postgres.temp_bytes",
     "server_cpu_user_s",
     "server_cpu_system_s",
 ];
@@ -106,6 +108,56 @@ fn a_buffer_pool_that_misses_is_named_whatever_that_costs_in_cpu() {
     }
     // Half a page in sixty is no reason.
     check(16, 0.3, 1.2, &shown(0.5), &[]);
+}
+
+#[test]
+fn temporary_files_are_named_where_they_can_account_for_half_of_the_gap() {
+    let shown = |bytes: f64| {
+        let per_tx = ("counter.postgres.temp_bytes", 0.0, bytes);
+        vec![
+            per_tx,
+            ("latency_ms_avg", 2.0, 8.0),
+            ("server_cpu_user_s", 3e-4, 4e-4),
+            ("server_cpu_system_s", 1e-4, 4e-4),
+        ]
+    };
+    check(16, 0.3, 1.5, &shown(200e3), &[("temporary files", "supported", CANDIDATE)]);
+    check(16, 0.3, 1.5, &shown(50e3), &[]);
+    let counted = |tables| vec![("counter.mysql.created_tmp_disk_tables", 0.5, tables)];
+    check(16, 0.3, 1.5, &counted(2.0), &[("temporary tables on disk", "weak", CANDIDATE)]);
+    check(16, 0.3, 1.5, &counted(0.9), &[]);
+}
+
+/// Passes of which the candidate's takes 18 s more, with these counters of baseline and candidate.
+fn passes(counters: &[(&str, [f64; 2])]) -> StoredRun {
+    let mut stored = passes_run(&Story::default());
+    for trial in &mut stored.trials {
+        (trial.flags, trial.remarks) = Default::default();
+        trial.metrics.retain(|metric, _| !metric.contains("select_03"));
+        let side = usize::from(trial.contender == CANDIDATE);
+        trial.metrics.extend(counters.iter().map(|(name, both)| ((*name).to_owned(), both[side])));
+        let times = trial.metrics.iter().filter(|(name, _)| name.starts_with("op.") && name.ends_with(".seconds"));
+        let all = times.map(|(_, seconds)| seconds).sum();
+        trial.metrics.insert("seconds".into(), all);
+    }
+    stored
+}
+
+#[test]
+fn a_pass_has_costs_and_a_cause_where_its_time_can_come_from_it() {
+    let spilled = |bytes| passes(&[("counter.postgres.temp_bytes", [0.0, bytes])]);
+    assert_eq!(named(&spilled(500e6)), [("temporary files", "supported", CANDIDATE.to_owned())]);
+    assert_eq!(named(&spilled(50e6)), []);
+    let tables = passes(&[("counter.mysql.created_tmp_disk_tables", [4.0, 0.0])]);
+    assert_eq!(named(&tables), [], "the faster one has them");
+    let found = diagnosis(&passes(&[("counter.innodb.rows_read", [1e6, 3e6])]));
+    let rows = found.costs.iter().find(|cost| cost.metric == "rows_read_per_pass").unwrap();
+    assert_eq!((rows.baseline.round(), rows.candidate.round()), (1e6, 3e6));
+    assert!(found.not_visible.contains(&"temporary_file_bytes_per_pass".into()));
+    let busy = passes(&[("counter.postgres.temp_bytes", [0.0, 500e6]), ("host_foreign_cpu_share", [0.2, 0.2])]);
+    assert_eq!(named(&busy).iter().map(|one| one.0).collect::<Vec<_>>(), ["host limits"]);
+    // Counters of a pass that lacks an operation are of other work.
+    assert_eq!(diagnosis(&passes_run(&Story::default())), Diagnosis::default());
 }
 
 #[test]
@@ -205,7 +257,8 @@ fn a_cost_has_a_ratio_or_where_one_side_has_none_a_difference() {
     let syncs = cost(costs::SYNCS);
     let (low, high) = syncs.difference_bounds.unwrap();
     assert!(syncs.ratio.is_none() && low < 0.75 && 0.75 < high && low > 0.7, "{syncs:?}");
-    assert!(found.not_visible.contains(&"row_lock_waits_per_tx") && !found.not_visible.contains(&costs::SYNCS));
+    assert!(found.not_visible.contains(&"row_lock_waits_per_tx".into()));
+    assert!(!found.not_visible.contains(&costs::SYNCS.into()));
     assert!(found.costs.iter().all(|cost| cost.point.is_some()), "there is no sweep");
     let sweep = diagnosis(&run(&[1, 64], |_| (0.3, 1.25, shown.clone())));
     assert_eq!(sweep.costs.iter().filter(|cost| cost.metric == costs::SYNCS).count(), 3);

@@ -1,4 +1,4 @@
-//! The cost of a transaction on either side: what differs first, the rest folded.
+//! The cost of a transaction or a pass on either side: what differs first, the rest folded.
 
 use analysis::{Cost, HeadToHead, WorkloadConclusions};
 use record::format::point_text;
@@ -17,7 +17,9 @@ pub struct Costs;
 
 impl Topic for Costs {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
-        Section::of("costs", "Cost of a transaction", by_workload(evidence, of_workload))
+        let is_of_passes = evidence.plan.workloads.iter().all(|workload| workload.one_pass);
+        let title = if is_of_passes { "Cost of a pass" } else { "Cost of a transaction" };
+        Section::of("costs", title, by_workload(evidence, of_workload))
     }
 }
 
@@ -67,10 +69,11 @@ fn differs(cost: &Cost) -> bool {
     bounds.is_some_and(|(low, high)| !(low..=high).contains(&same))
 }
 
-fn table(duel: &HeadToHead, costs: &[&Cost], with_level: bool) -> Table {
+fn table(duel: &HeadToHead, shown: &[&Cost], with_level: bool) -> Table {
+    let work = shown.first().map_or("transaction", |cost| costs::work(&cost.metric));
     let columns = [
         Column::name("level", 0),
-        Column::name("per transaction", 0),
+        Column::name(format!("per {work}"), 0),
         Column::number(duel.baseline.as_str(), 1),
         Column::number(duel.candidate.as_str(), 1),
         Column::number("ratio", 0),
@@ -78,7 +81,7 @@ fn table(duel: &HeadToHead, costs: &[&Cost], with_level: bool) -> Table {
         Column::number("pairs", 2),
     ];
     let first = usize::from(!with_level);
-    let rows = costs.iter().map(|cost| cost_row(cost).into_iter().skip(first));
+    let rows = shown.iter().map(|cost| cost_row(cost).into_iter().skip(first));
     Table::new(columns[first..].to_vec()).with_rows(rows)
 }
 
@@ -100,7 +103,7 @@ fn cost_row(cost: &Cost) -> [String; 7] {
     };
     [
         cost.point.as_ref().map(point_text).unwrap_or_default(),
-        title(cost.metric).to_owned(),
+        title(&cost.metric).to_owned(),
         wording::number(cost.baseline),
         wording::number(cost.candidate),
         effect,
@@ -122,7 +125,7 @@ fn none_at_all(duel: &HeadToHead) -> Option<String> {
     let costs = &duel.diagnosis.costs;
     let is_none = |cost: &&Cost| cost.baseline == 0.0 && cost.candidate == 0.0;
     let first = costs.first().map(|cost| &cost.point);
-    let titles = costs.iter().filter(|cost| Some(&cost.point) == first).filter(is_none).map(|cost| title(cost.metric));
+    let titles = costs.iter().filter(|cost| Some(&cost.point) == first).filter(is_none).map(|cost| title(&cost.metric));
     listed("None on either side", titles.collect())
 }
 

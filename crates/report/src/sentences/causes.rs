@@ -61,6 +61,13 @@ fn claim_of(kind: CauseKind, who: &str, other: &str) -> String {
             format!("{who} compresses and decompresses pages, which {other} does not")
         }
         CauseKind::BufferMisses => format!("{who} reads from disk what {other} finds in its buffers"),
+        CauseKind::TemporaryFiles => {
+            format!("sorts and hashes of {who} go through temporary files, for which {other} has memory (`work_mem`)")
+        }
+        CauseKind::TemporaryTables => format!(
+            "{who} makes temporary tables on disk or sorts in several passes, for which {other} has memory \
+             (`tmp_table_size`, `sort_buffer_size`)"
+        ),
         CauseKind::DoubleWrites => format!("{who} waits for pages that it writes twice (doublewrite)"),
         CauseKind::RowLocks => format!("transactions on {who} wait for each other's row locks"),
         CauseKind::Disks => format!("{who} waits for disk I/O"),
@@ -130,7 +137,8 @@ fn of_side(one: &Measure) -> String {
         None => "no interval".to_owned(),
     };
     let blocks = if one.blocks == 1 { "block" } else { "blocks" };
-    let aside = one.of_gap_ms.map_or(String::new(), |gap| format!(", of {} ms more response time", number(gap)));
+    let time = if costs::work(&one.metric) == "pass" { "time" } else { "response time" };
+    let aside = one.of_gap_ms.map_or(String::new(), |gap| format!(", of {} ms more {time}", number(gap)));
     let ((title, unit), own, other) = (costs::measured(&one.metric), number(one.own), number(one.other));
     format!("{title} {own}{unit} against {other}{unit} ({interval}, {} {blocks}){aside}", one.blocks)
 }

@@ -1,34 +1,45 @@
-//! Names of what a transaction costs, and of the signs beside them.
+//! Names of what a transaction or a pass costs, and of the signs beside them.
 
-/// A cost of one transaction, with its unit where it counts anything but events.
+const OF_PASS: &str = "_per_pass";
+
+/// A cost of one transaction or pass, with its unit where it counts anything but events.
 pub fn title(metric: &str) -> Option<&'static str> {
-    let title = match metric {
-        "cpu_us_per_tx" => "server CPU (µs)",
-        "cpu_user_us_per_tx" => "server CPU in user mode (µs)",
-        "cpu_system_us_per_tx" => "server CPU in the kernel (µs)",
-        "ctx_voluntary_per_tx" => "voluntary context switches",
-        "ctx_involuntary_per_tx" => "involuntary context switches",
-        "read_bytes_per_tx" => "bytes read from disk",
-        "write_bytes_per_tx" => "bytes written to disk",
-        "syncs_per_tx" => "syncs",
-        "redo_bytes_per_tx" => "redo or WAL bytes",
-        "log_waits_per_tx" => "waits for the log's buffer",
-        "doublewrite_pages_per_tx" => "double-written pages",
-        "pages_compressed_per_tx" => "compressions of pages",
-        "pages_decompressed_per_tx" => "decompressions of pages",
-        "rows_read_per_tx" => "rows read",
-        "page_requests_per_tx" => "page requests",
-        "buffer_misses_per_tx" => "buffer misses",
-        "row_lock_waits_per_tx" => "row-lock waits",
-        "row_lock_wait_ms_per_tx" => "waiting for row locks (ms)",
-        "deadlocks_per_tx" => "deadlocks",
-        "spin_rounds_per_tx" => "spin rounds",
-        "latch_waits_per_tx" => "latch waits in the kernel",
-        "page_faults_minor_per_tx" => "minor page faults",
-        "page_faults_major_per_tx" => "major page faults",
+    let title = match metric.strip_suffix(OF_PASS).or_else(|| metric.strip_suffix("_per_tx"))? {
+        "cpu_us" => "server CPU (µs)",
+        "cpu_user_us" => "server CPU in user mode (µs)",
+        "cpu_system_us" => "server CPU in the kernel (µs)",
+        "ctx_voluntary" => "voluntary context switches",
+        "ctx_involuntary" => "involuntary context switches",
+        "read_bytes" => "bytes read from disk",
+        "write_bytes" => "bytes written to disk",
+        "syncs" => "syncs",
+        "redo_bytes" => "redo or WAL bytes",
+        "log_waits" => "waits for the log's buffer",
+        "doublewrite_pages" => "double-written pages",
+        "pages_compressed" => "compressions of pages",
+        "pages_decompressed" => "decompressions of pages",
+        "rows_read" => "rows read",
+        "page_requests" => "page requests",
+        "buffer_misses" => "buffer misses",
+        "row_lock_waits" => "row-lock waits",
+        "row_lock_wait_ms" => "waiting for row locks (ms)",
+        "deadlocks" => "deadlocks",
+        "spin_rounds" => "spin rounds",
+        "latch_waits" => "latch waits in the kernel",
+        "temporary_file_bytes" => "bytes of temporary files",
+        "temporary_files_ms" => "time that temporary files can take at most (ms)",
+        "temporary_tables_on_disk" => "temporary tables on disk",
+        "sort_merge_passes" => "merge passes of sorts",
+        "page_faults_minor" => "minor page faults",
+        "page_faults_major" => "major page faults",
         _ => return None,
     };
     Some(title)
+}
+
+/// What the cost is of.
+pub fn work(metric: &str) -> &'static str {
+    if metric.ends_with(OF_PASS) { "pass" } else { "transaction" }
 }
 
 /// Any metric that a cause rests on, and the unit that stands behind its figures.
@@ -45,14 +56,15 @@ pub fn measured(metric: &str) -> (String, String) {
         "server_threads_blocked" => "threads of the server in wait for a disk",
         "stalled_seconds_share" => "share of seconds below half of the median",
         "state.checkpoint_age_share_end" => "checkpoint age as a share of the log",
-        other => return title(other).map_or((other.to_owned(), String::new()), per_transaction),
+        "seconds" => return ("time of all operations".to_owned(), " s".to_owned()),
+        other => return title(other).map_or((other.to_owned(), String::new()), |title| priced(title, work(other))),
     };
     (sign.to_owned(), String::new())
 }
 
 /// `server CPU per transaction` and ` µs`.
-fn per_transaction(title: &str) -> (String, String) {
+fn priced(title: &str, work: &str) -> (String, String) {
     let (what, unit) = title.split_once(" (").unwrap_or((title, ""));
     let unit = unit.trim_end_matches(')');
-    (format!("{what} per transaction"), if unit.is_empty() { String::new() } else { format!(" {unit}") })
+    (format!("{what} per {work}"), if unit.is_empty() { String::new() } else { format!(" {unit}") })
 }

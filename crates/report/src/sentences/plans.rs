@@ -1,8 +1,8 @@
 //! What differs between two plans of a statement, in words; the names in it are those of servers.
 
-use analysis::Grade;
 use analysis::plan_causes::{PlanCause, PlanTest};
 use analysis::plan_changes::{Changed, PlanChange};
+use analysis::{Cost, Grade};
 use record::format::{ContrastKind, PlanNode, StatementPlan};
 
 use super::probes::setting;
@@ -120,9 +120,8 @@ pub const MEANING: &str = "`A` runs a statement that is faster or slower by anot
 pub fn cause(cause: &PlanCause) -> String {
     let name = shortened(cause.text.unwrap_or(cause.statement), STATEMENT_MAX);
     let first = cause.agree.first().map(|cost| {
-        let title = costs::title(cost.metric).unwrap_or(cost.metric);
         let ratio = cost.ratio.map_or(String::new(), |ratio| format!(" ({}x)", ratio_text(1.0 / ratio.value)));
-        format!("; {title} per transaction: {} → {}{ratio}", number(cost.baseline), number(cost.candidate))
+        format!("; {}{ratio}", moved(cost))
     });
     format!(
         "`{}` runs \"{}\" otherwise than `{}`: {}{}{}",
@@ -154,12 +153,14 @@ fn tested(test: &PlanTest) -> String {
     causes::tested_with(&setting, &test.outcome)
 }
 
+/// `rows read per transaction: 100 → 500`.
+fn moved(cost: &Cost) -> String {
+    let (title, unit) = costs::measured(&cost.metric);
+    format!("{title}: {}{unit} → {}{unit}", number(cost.baseline), number(cost.candidate))
+}
+
 /// What else is known, and what is not.
 pub fn evidence(cause: &PlanCause) -> Vec<String> {
-    let line = |cost: &&analysis::Cost| {
-        let title = costs::title(cost.metric).unwrap_or(cost.metric);
-        format!("{title} per transaction: {} → {}", number(cost.baseline), number(cost.candidate))
-    };
     let unproven = match (cause.grade, &cause.test) {
         (Grade::Confirmed, _) => None,
         (Grade::Weak, _) => {
@@ -168,7 +169,7 @@ pub fn evidence(cause: &PlanCause) -> Vec<String> {
         (_, None) => Some("the other plan was not forced, so this is not confirmed"),
         (_, Some(_)) => Some("the test does not confirm it"),
     };
-    cause.agree.iter().map(line).chain(unproven.map(str::to_owned)).collect()
+    cause.agree.iter().map(|cost| moved(cost)).chain(unproven.map(str::to_owned)).collect()
 }
 
 #[cfg(test)]
