@@ -252,6 +252,10 @@ impl RunningServer {
         assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
     }
 
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Reads stderr until a line contains the text.
     pub fn wait_for_output(&mut self, word: &str) {
         let stderr = self.child.stderr.as_mut().unwrap();

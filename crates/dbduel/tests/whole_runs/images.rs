@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::support::{Place, text, wait_for};
 use serde_json::{Value, json};
@@ -116,16 +116,24 @@ fn a_server_of_an_image_has_a_network_of_its_own_and_ends_with_a_killed_dbduel()
     if !duel(&place, "30s") {
         return;
     }
-    let running = place.start(&["run", "duel.toml", "--accept-noisy"]);
-    let is_server = |line: &str| line.contains("/root/usr/lib/postgresql/") && line.contains("-D ");
+    let mut running = place.start(&["run", "duel.toml", "--accept-noisy"]);
+    // As it names itself inside; what stands around it names the image's folder.
+    let is_server = |line: &str| line.starts_with("/usr/lib/postgresql/") && line.contains("/bin/postgres -D ");
     let in_image = || place.processes().into_iter().filter(|(_, line)| is_server(line)).map(|(process, _)| process);
     let network = |process: &Path| fs::read_link(process.join("ns/net")).ok();
     let is_apart = |process: &Path| network(process).is_some_and(|one| Some(one) != network(Path::new("/proc/self")));
-    // Its keeper, and itself until it is inside, are dbduel's own program.
     let is_apart = || in_image().any(|process| is_apart(&process));
-    wait_for("a server of the image with a network of its own", crate::support::LIMIT, is_apart);
-    running.signal(libc::SIGKILL);
-    running.end();
+    let (begun, mut found) = (Instant::now(), false);
+    while !found && !running.has_ended() && begun.elapsed() < crate::support::LIMIT {
+        std::thread::sleep(Duration::from_millis(5));
+        found = is_apart();
+    }
+    let processes = place.processes();
+    if !running.has_ended() {
+        running.signal(libc::SIGKILL);
+    }
+    let said = text(&running.end().stderr);
+    assert!(found, "no server of the image has a network of its own: {processes:?}\n{said}");
     wait_for("the end of all servers", Duration::from_secs(2), || place.servers().is_empty());
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     assert!(!mounts.contains(place.path().to_str().unwrap()), "{mounts}");
