@@ -33,7 +33,7 @@ const GROWTH_MIN: f64 = 0.05;
 const GAUGE_PREFIX: &str = "state.";
 const SHARE_SUFFIX: &str = "_share";
 /// Gauges that are no measure of deferred work.
-const NOT_DEFERRED: [&str; 2] = ["threads_running", "redo_capacity_bytes"];
+const NOT_DEFERRED: [&str; 3] = ["threads_running", "sessions", "redo_capacity_bytes"];
 
 /// Throughput that rose or fell inside the interval.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

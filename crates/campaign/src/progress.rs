@@ -136,7 +136,10 @@ impl Progress {
             None => format!("{title}  {} tps{}", grouped(now.tps), p95(now)),
         };
         let of = if now.phase == Live::WARM_UP { trial.interval.warmup } else { trial.interval.measured };
-        let share = of.filter(|_| now.has_load()).map(|of| now.elapsed.as_secs_f64() / of.as_secs_f64().max(1e-9));
+        // How long a pass takes is a guess.
+        let share = of
+            .filter(|_| now.has_load() && parts.is_empty())
+            .map(|of| now.elapsed.as_secs_f64() / of.as_secs_f64().max(1e-9));
         self.phase(now.phase, share, &what);
     }
 
