@@ -201,7 +201,7 @@ fn measured(experiment: &str, dbduel: &Path) -> Result<Said> {
     let findings = report["findings"].as_array().context("a report has findings")?;
     let plans = findings.iter().filter(|one| one["kind"] == "other plan");
     let plans = plans.filter_map(|one| one["statement"].as_str().map(str::to_owned)).collect();
-    let causes = findings.iter().filter(|one| one["side"] == "candidate" && one["grade"] != "weak");
+    let causes = findings.iter().filter(|one| one["side"] == "candidate");
     let causes = causes.filter_map(|one| one["kind"].as_str().map(str::to_owned)).collect();
     Ok(Said { verdicts: rows.iter().filter_map(verdict).collect(), plans, causes })
 }

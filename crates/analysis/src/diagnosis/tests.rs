@@ -122,7 +122,7 @@ fn temporary_files_are_named_where_they_can_account_for_half_of_the_gap() {
         ]
     };
     check(16, 0.3, 1.5, &shown(200e3), &[("temporary files", "supported", CANDIDATE)]);
-    check(16, 0.3, 1.5, &shown(50e3), &[]);
+    check(16, 0.3, 1.5, &shown(20e3), &[]);
     let counted = |tables| vec![("counter.mysql.created_tmp_disk_tables", 0.5, tables)];
     check(16, 0.3, 1.5, &counted(2.0), &[("temporary tables on disk", "weak", CANDIDATE)]);
     check(16, 0.3, 1.5, &counted(0.9), &[]);
@@ -146,7 +146,7 @@ fn passes(counters: &[(&str, [f64; 2])]) -> StoredRun {
 #[test]
 fn a_pass_has_costs_and_a_cause_where_its_time_can_come_from_it() {
     let spilled = |bytes| passes(&[("counter.postgres.temp_bytes", [0.0, bytes])]);
-    assert_eq!(named(&spilled(500e6)), [("temporary files", "supported", CANDIDATE.to_owned())]);
+    assert_eq!(named(&spilled(150e6)), [("temporary files", "supported", CANDIDATE.to_owned())]);
     assert_eq!(named(&spilled(50e6)), []);
     let tables = passes(&[("counter.mysql.created_tmp_disk_tables", [4.0, 0.0])]);
     assert_eq!(named(&tables), [], "the faster one has them");
