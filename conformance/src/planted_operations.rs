@@ -41,7 +41,7 @@ pub struct Expected {
 }
 
 /// What a report is to name as the reason.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 pub enum Cause {
     None,
     /// A plan that is another one, of those that are slower and of no others.

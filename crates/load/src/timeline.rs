@@ -110,7 +110,7 @@ impl Timeline {
     }
 
     /// A client has warmed up, and waits for the interval.
-    pub(crate) fn is_warm(&self) {
+    pub(crate) fn warmed_up(&self) {
         self.warm.fetch_add(1, Ordering::Relaxed);
     }
 

@@ -121,7 +121,7 @@ impl<K: Clock> Slot<K> {
     /// Between the parts of a pass that [warms up](Timeline::warms_up): waits until all clients are so far and the interval
     /// begins.
     pub async fn begin_interval(&self) {
-        self.timeline.is_warm();
+        self.timeline.warmed_up();
         let mut now_ns = self.clock.now_ns();
         while now_ns < self.timeline.window().start_ns && !self.timeline.is_stopped() {
             now_ns = self.clock.wait_until(now_ns + WARM_POLL_NS).await;
