@@ -23,6 +23,8 @@ use super::{deferred, operations};
 
 /// The option of a replay by which answers that differ fail nothing.
 const GATE_ANSWERS: &str = "gate_answers";
+/// The one by which it fails where a digest is slower, whatever the total.
+const GATE_DIGESTS: &str = "gate_digests";
 
 named! {
     pub enum Answer {
@@ -77,6 +79,21 @@ pub struct OtherAnswers {
     pub compared: u64,
 }
 
+/// A statement of a replayed log that takes longer, whatever all of them take together.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct SlowerDigest {
+    pub workload: String,
+    pub baseline: String,
+    pub candidate: String,
+    /// Its id, and its text with literals taken out.
+    pub digest: String,
+    pub text: String,
+    /// Of mean service times; above 1 the candidate is better.
+    pub ratio: Option<f64>,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Gate {
     pub answer: Answer,
@@ -86,6 +103,8 @@ pub struct Gate {
     pub weaker: Vec<Weaker>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub other_answers: Vec<OtherAnswers>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub slower_digests: Vec<SlowerDigest>,
 }
 
 /// From stored records, like any verdict.
@@ -99,16 +118,39 @@ pub fn gate(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Gate 
         .flat_map(|(workload, candidate)| Gated { records, circumstances, workload, candidate }.conditions(plan))
         .collect();
     let other_answers = other_answers(plan, run);
-    let answer = if other_answers.is_empty() { answer(&conditions) } else { Answer::Failed };
-    Gate { answer, level: level(plan), conditions, weaker: weaker(plan, circumstances), other_answers }
+    let slower_digests = slower_digests(plan, records, circumstances);
+    let has_failed = !(other_answers.is_empty() && slower_digests.is_empty());
+    let answer = if has_failed { Answer::Failed } else { answer(&conditions) };
+    Gate { answer, level: level(plan), conditions, weaker: weaker(plan, circumstances), other_answers, slower_digests }
+}
+
+/// What an option of a workload says, where it is yes or no.
+fn flag(plan: &PlanRecord, workload: &str, option: &str) -> Option<bool> {
+    plan.workloads.iter().find(|one| one.label == workload)?.options.get(option)?.as_bool()
+}
+
+/// Each by its own verdict, which stands under the error of all digests.
+fn slower_digests(plan: &PlanRecord, records: &Index, circumstances: &Conditions) -> Vec<SlowerDigest> {
+    let asked = plan.workloads.iter().filter(|one| flag(plan, &one.label, GATE_DIGESTS) == Some(true));
+    let pairs = asked.flat_map(|one| plan.candidates().map(move |candidate| (one.label.as_str(), candidate)));
+    let slower = |(workload, candidate): (&str, &str)| {
+        let scope = Scope { plan, records, circumstances, workload, candidate, limit: None, share: 1 };
+        let statements = operations::of_statements(&scope, &records.points(workload));
+        let digests = statements.map(|parts| parts.operations).unwrap_or_default();
+        let slower = digests.into_iter().filter(|part| part.comparison.verdict == Verdict::Slower);
+        let of = |part: operations::Part| {
+            let Comparison { workload, baseline, candidate, ratio, low, high, .. } = part.comparison;
+            let text = part.text.unwrap_or_default();
+            SlowerDigest { workload, baseline, candidate, digest: part.name, text, ratio, low, high }
+        };
+        slower.map(of).collect::<Vec<_>>()
+    };
+    pairs.flat_map(slower).collect()
 }
 
 /// Values behind ORDER BY and LIMIT alone may be those of rows that are equal in that order, and fail nothing.
 fn other_answers(plan: &PlanRecord, run: &RunRecord) -> Vec<OtherAnswers> {
-    let is_asked = |label: &str| {
-        let asked = plan.workloads.iter().find(|one| one.label == label).and_then(|one| one.options.get(GATE_ANSWERS));
-        asked.and_then(|asked| asked.as_bool()) != Some(false)
-    };
+    let is_asked = |label: &str| flag(plan, label, GATE_ANSWERS) != Some(false);
     let of = |one: &AnswersRecord| {
         let differ = one.differ() - one.at_limits();
         let AnswersRecord { workload, baseline, candidate, compared, .. } = one.clone();
@@ -229,6 +271,7 @@ mod tests {
     use super::*;
     use crate::conclude;
     use fixtures::{CANDIDATE, StoredRun, Story, stored_run};
+    use record::format::DigestRecord;
     use record::format::gate::{GateRecord, LatencyLimit};
 
     fn of(stored: &StoredRun) -> Gate {
@@ -371,6 +414,24 @@ mod tests {
         check(0.8, 0.10, true);
         check(0.90, 0.10, false);
         assert_eq!(last_block(1.0, 0.03, "overall", Some(0.10)), 20);
+    }
+
+    #[test]
+    fn a_digest_that_is_slower_fails_the_gate_where_that_is_asked_for() {
+        let story = Story { ratios: [1.3; 4], spread: 0.005, ..Story::default() };
+        let mut stored = fixtures::statements_run(&story);
+        assert_eq!(of(&stored).answer, Answer::Passed, "the total is faster");
+        let workload = &mut stored.plan.workloads[0];
+        workload.options.insert(GATE_DIGESTS.to_owned(), true.into());
+        for (name, is_judged) in [("browse.sold", true), ("browse.product", true), ("order.stock", false)] {
+            let text = format!("text of {name}");
+            workload.digests.insert(name.to_owned(), DigestRecord { text, calls: 400, is_judged });
+        }
+        let found = of(&stored);
+        let [slower] = found.slower_digests.as_slice() else { panic!("{found:?}") };
+        assert_eq!((found.answer, slower.digest.as_str()), (Answer::Failed, "browse.sold"));
+        assert_eq!(slower.text, "text of browse.sold");
+        assert!(slower.high.is_some_and(|high| high < 0.6), "{slower:?}");
     }
 
     #[test]

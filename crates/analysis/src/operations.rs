@@ -289,7 +289,7 @@ fn of_pass(scope: &Scope, point: &Point) -> Parts {
 }
 
 /// Statements that both sides have called, each over the whole sweep.
-fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
+pub(super) fn of_statements(scope: &Scope, points: &[Point]) -> Option<Parts> {
     let sides = [scope.plan.baseline.as_str(), scope.candidate];
     let trials: Vec<&TrialRecord> =
         scope.records.trials().iter().filter(|trial| trial.workload == scope.workload).collect();

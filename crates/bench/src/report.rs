@@ -340,7 +340,10 @@ impl BenchReport {
         let lost = Some(count("sessions_lost")).filter(|count| count != "0");
         let lost =
             lost.map(|count| row("lost", &format!("{count} sessions lost their connection and were opened again")));
-        notes.chain(lines).chain(lost).collect()
+        let cancelled = Some(count("cancelled")).filter(|count| count != "0");
+        let cancelled =
+            cancelled.map(|count| row("cancelled", &format!("{count} statements ran longer than statement_limit")));
+        notes.chain(lines).chain(lost).chain(cancelled).collect()
     }
 
     /// An overloaded open loop names what it left out, since a rate of answers hides it.

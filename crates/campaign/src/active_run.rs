@@ -161,7 +161,8 @@ fn refuse_to_go_on(run_dir: &RunDir, search: Option<&SearchRecord>) -> Result<()
 fn expect_own_data(experiment: &Experiment) -> Result<(), anyhow::Error> {
     for choice in &experiment.workloads {
         let own = choice.kind.with(&choice.options)?.spec().own_data;
-        let engines = experiment.contenders.iter().map(|contender| contender.kind.kind());
+        let filled = experiment.contenders.iter().filter(|one| !matches!(one.origin, Origin::Target(_)));
+        let engines = filled.map(|contender| contender.kind.kind());
         for (own, engine) in own.iter().flat_map(|own| engines.clone().map(move |engine| (own, engine))) {
             expect_unchanged(own, engine)?;
         }

@@ -64,6 +64,16 @@ impl Subject {
         self.admin().run(&format!("DROP DATABASE IF EXISTS {DATABASE}")).unwrap();
     }
 
+    /// The test's database, as `--target` names it.
+    fn url(&self) -> String {
+        let (socket, user) = (from_environment("DBDUEL_TEST_SOCKET"), from_environment("DBDUEL_TEST_USER"));
+        let user = password().map_or_else(|| user.clone(), |password| format!("{user}:{}", password.expose()));
+        match socket.rsplit_once("/.s.PGSQL.") {
+            Some((folder, port)) => format!("postgres://{user}@:{port}/{DATABASE}?host={folder}"),
+            None => format!("mysql://{user}@/{DATABASE}?socket={socket}"),
+        }
+    }
+
     fn words(&self, line: &str) -> Vec<String> {
         format!("bench {} {line}", self.options).split_whitespace().map(str::to_owned).collect()
     }
@@ -322,6 +332,27 @@ fn an_interrupted_command_leaves_no_statement_behind(dialect: Dialect) {
     wait_for("its statement ends", LIMIT, || waits("0"));
 }
 
+/// A replayed statement that runs beyond its limit is cancelled on the server, and its session goes on with the next.
+fn a_replayed_statement_that_runs_too_long_is_cancelled(dialect: Dialect) {
+    let subject = Subject::new(dialect);
+    subject.expect(0, "oltp_point_select --table-size=100 prepare");
+    let line = |(number, (second, statement)): (usize, (u32, &str))| match dialect {
+        Dialect::Postgres => format!(
+            "2026-11-23 04:41:{second}.000 UTC,\"app\",\"shop\",7,\"[local]\",7.1,{number},\"x\",2026-11-23 04:41:00 UTC,1/1,0,LOG,00000,\"statement: {statement}\",,,,,,,,,\"app\",\"client backend\",,0\n"
+        ),
+        _ => format!("2026-11-23T04:41:{second}.000000Z\t    9 Query\t{statement}\n"),
+    };
+    let slow = if dialect == Dialect::Postgres { "select pg_sleep(600)" } else { "select sleep(600)" };
+    let statements = [(40, "select 1"), (41, slow), (42, "select 2")];
+    subject.place.write("long.log", &statements.into_iter().enumerate().map(line).collect::<String>());
+    let target = format!("--target={}", subject.url());
+    let words = ["bench", "replay", "--log=long.log", "--statement-limit=500ms", "--json", &target];
+    let (out, _) = subject.place.expect(0, &words);
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let metric = |name: &str| report["metrics"][name].as_f64().unwrap();
+    assert_eq!((metric("replay.cancelled"), metric("replay.statements")), (1.0, 3.0), "{report}");
+}
+
 /// The same server by two names: by its socket file and by a link to it.
 fn clients_connect_to_the_servers_of_a_list() {
     let subject = Subject::new(Dialect::MySql);
@@ -432,6 +463,12 @@ macro_rules! on {
             #[ignore = "needs a server"]
             fn what_the_server_has_too_little_of_is_refused_before_the_load() {
                 super::what_the_server_has_too_little_of_is_refused_before_the_load($dialect);
+            }
+
+            #[test]
+            #[ignore = "needs a server"]
+            fn a_replayed_statement_that_runs_too_long_is_cancelled() {
+                super::a_replayed_statement_that_runs_too_long_is_cancelled($dialect);
             }
             $($more)*
         }

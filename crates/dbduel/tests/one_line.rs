@@ -121,6 +121,11 @@ const TRANSCRIPTS: &[(&str, &[&str])] = &[
             "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data nothere.sql --write x.toml",
             "dbduel run mysql@5.7.29 mysql@8.0.31 --data shop.sql --write x.toml",
             "dbduel run mysql@5.7.29 mysql@8.0.31 --log slow.log --data shop.sql --clients 4 --duration 5s",
+            "dbduel run old=mysql://app@db.example/shop new=mysql://app@db2.example/shop --log slow.log --write hosted.toml",
+            "cat hosted.toml",
+            "dbduel run old=mysql@5.7.29 new=mysql://app@db2.example/shop --log slow.log --data shop.sql --write mixed.toml",
+            "dbduel run old=mysql@5.7.29 new=mysql://app@db2.example/shop --log slow.log --write x.toml",
+            "dbduel run old=mysql@5.7.29 new=mysql://app@db2.example/shop --log writes.log --data shop.sql --write x.toml",
         ],
     ),
     ("passes", &["dbduel run mysql@5.7 mysql@8.0 --workload sql-bench --write pass.toml", "cat pass.toml"]),
@@ -169,6 +174,7 @@ fn every_form_of_the_line_has_its_transcript() {
     place.write("ladder.toml", LADDER);
     place.write("slow.log", SLOW_LOG);
     place.write("slow.log.1", SLOW_LOG);
+    place.write("writes.log", &SLOW_LOG.replace("SELECT 1", "DELETE FROM t"));
     place.write("shop.sql", "CREATE TABLE t (x INT);\n");
     place.write("more.sql", "CREATE TABLE t (x BIGINT);\n");
     std::fs::create_dir(place.path().join("etc")).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::mysql::MySqlConnection;
 use crate::postgres::PostgresConnection;
 use crate::sqlite::SqliteConnection;
-use crate::transport::Transport;
+use crate::transport::{Canceller, Transport};
 use crate::{Answer, Closer, Connection, Dialect, Endpoint, Error, Login, Reactor, Rows, Statement, Value};
 
 pub enum AnyConnection {
@@ -80,6 +80,11 @@ impl AnyConnection {
             AnyConnection::Postgres(connection) => connection.transport().closer(),
             AnyConnection::Sqlite(connection) => connection.closer(),
         }
+    }
+
+    /// What ends a statement of the present session from outside; an engine inside this process has none.
+    pub fn canceller(&self) -> Option<Canceller> {
+        self.transport()?.canceller()
     }
 
     fn transport(&self) -> Option<&Transport> {

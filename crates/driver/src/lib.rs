@@ -53,4 +53,4 @@ pub use reactor::{Reactor, Ready};
 pub use rows::{Cell, Form, Part, Rows};
 pub use stream::{stream_loopback, stream_socket};
 pub use target::Target;
-pub use transport::{Traffic, complete, thread_traffic};
+pub use transport::{Canceller, Traffic, complete, thread_traffic};

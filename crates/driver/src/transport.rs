@@ -81,9 +81,36 @@ const SET_UP_TIMEOUT: Duration = Duration::from_secs(30);
 /// Longest that a server may take to cancel a statement that is no longer waited for.
 pub(crate) const CALL_OFF_LIMIT: Duration = Duration::from_millis(500);
 
-/// Asks the server, over a connection of its own, to end the statement that this connection waited for: a server
+/// Asks the server, over a connection of its own, to end the statement that this connection waits for: a server
 /// reads its client's socket only when it answers. Whether the request arrived is not checked.
-pub(crate) type CallOff = Box<dyn FnOnce(&Endpoint) -> Result<(), Error> + Send>;
+pub(crate) type CallOff = Arc<dyn Fn(&Endpoint, Ended) -> Result<(), Error> + Send + Sync>;
+
+/// What is ended together with a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// Its session goes on.
+    Statement,
+    Session,
+}
+
+/// Ends the statement of a session that is under way, from another thread; the session goes on.
+pub struct Canceller {
+    endpoint: Endpoint,
+    call_off: CallOff,
+}
+
+impl Canceller {
+    /// Connects, asks for it, and does not wait until it is done.
+    pub fn cancel(&self) -> Result<(), Error> {
+        (self.call_off)(&self.endpoint, Ended::Statement)
+    }
+}
+
+impl std::fmt::Debug for Canceller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Canceller").field("endpoint", &self.endpoint).finish_non_exhaustive()
+    }
+}
 
 /// What the descriptor is while there is no socket.
 const NO_SOCKET: RawFd = -1;
@@ -312,6 +339,12 @@ impl Transport {
         Closer::of(&self.slot)
     }
 
+    /// None while there is no session.
+    pub(crate) fn canceller(&self) -> Option<Canceller> {
+        let call_off = Arc::clone(self.call_off.as_ref()?);
+        Some(Canceller { endpoint: self.endpoint.clone(), call_off })
+    }
+
     /// Sends the outbox and empties it, whatever becomes of it: the next request starts afresh.
     pub(crate) fn send(&mut self) -> Result<(), Error> {
         if let Some(limit) = self.limit {
@@ -480,7 +513,7 @@ impl Transport {
     fn call_off(&mut self) {
         let given_up = deadline::is_interrupted() || self.slot.is_closed();
         if let Some(call_off) = self.call_off.take_if(|_| given_up) {
-            deadline::after_interruption(|| drop(call_off(&self.endpoint)));
+            deadline::after_interruption(|| drop(call_off(&self.endpoint, Ended::Session)));
         }
     }
 

@@ -275,6 +275,26 @@ fn check_called_off(dialect: Dialect, slow: &str, running: &str) {
     await_none("0");
 }
 
+/// A statement is ended from outside, by an error or an early answer, and its session goes on.
+fn check_cancelled(dialect: Dialect, slow: &str, running: &str) {
+    let mut session = connection(dialect);
+    let canceller = session.canceller().expect("a session of a server has one");
+    let running = running.to_owned();
+    let cancels = std::thread::spawn(move || {
+        let (mut other, begun) = (admin(dialect), std::time::Instant::now());
+        while other.value(&running).unwrap().as_deref() != Some("1") {
+            assert!(begun.elapsed() < LIMIT, "it was expected to run");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        canceller.cancel().unwrap();
+    });
+    let begun = std::time::Instant::now();
+    let ended = complete(session.query(slow));
+    assert!(!matches!(ended, Err(Error::Lost { .. })) && begun.elapsed() < LIMIT, "{ended:?}");
+    cancels.join().unwrap();
+    assert_eq!(complete(session.query("SELECT 1")).unwrap().rows, 1);
+}
+
 /// `set_up_bytes` is as much as a row of the set-up may have here: its limit holds for each message.
 fn check_long_row(dialect: Dialect, set_up_bytes: usize) {
     let sql = format!("SELECT REPEAT('x', {set_up_bytes}), 7");
@@ -406,6 +426,7 @@ mod mysql {
     fn a_statement_that_is_given_up_does_not_run_on() {
         let running = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO = 'SELECT SLEEP(600)'";
         check_called_off(DIALECT, "SELECT SLEEP(600)", running);
+        check_cancelled(DIALECT, "SELECT SLEEP(600)", running);
     }
 
     #[test]
@@ -562,6 +583,7 @@ mod postgres {
     fn a_statement_that_is_given_up_does_not_run_on() {
         let running = "SELECT COUNT(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(600)' AND state = 'active'";
         check_called_off(DIALECT, "SELECT pg_sleep(600)", running);
+        check_cancelled(DIALECT, "SELECT pg_sleep(600)", running);
     }
 
     #[test]

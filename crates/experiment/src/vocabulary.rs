@@ -52,6 +52,7 @@ impl Known {
             clients: spec.clients,
             one_pass: workload.is_one_pass(),
             replays: workload.replays().is_some(),
+            log_writes: workload.replays().and_then(load::Replays::writes),
             rests: spec.rests.is_some(),
             keeps_its_size: spec.keeps_its_size,
             not_on: not_on.collect(),
@@ -69,6 +70,8 @@ pub struct Needs {
     pub one_pass: bool,
     /// It replays a log.
     pub replays: bool,
+    /// A statement of the log that may change data.
+    pub log_writes: Option<String>,
     /// Its clients rest between transactions on purpose.
     pub rests: bool,
     /// Its tables are as large after a run as before.

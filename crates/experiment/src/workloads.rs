@@ -165,7 +165,7 @@ fn read_workload<'a>(
     });
     refuse_engines(reader, &section.span, &name, &needs, contenders);
     if let Some(own) = &needs.own_data {
-        refuse_own_data(reader, section, own, contenders);
+        refuse_own_data(reader, section, own, needs.replays, contenders);
     }
     refuse_a_crowd(reader, &section.span, needs.clients);
     if needs.replays {
@@ -334,14 +334,18 @@ fn refuse_clients(reader: &mut Reader, section: &Section, name: &str, needs: &Ne
     }
 }
 
-/// A log runs on the data that it began with, put back before each trial.
+/// A log runs on the data that it began with, put back before each trial; on a target one that only reads, on what is there.
 fn expect_data_of_the_log(reader: &mut Reader, section: &Section, name: &str, needs: &Needs, contenders: &[Contender]) {
-    for target in contenders.iter().filter(|one| matches!(one.origin, Origin::Target(_))) {
-        let what =
-            format!("workload `{name}` on a target, contender `{}`, is not built yet in an experiment", target.name);
-        reader.reject(&section.span, what, "`dbduel bench replay` replays a log on a running server, without verdicts");
+    let mut targets = contenders.iter().filter(|one| is_target(one));
+    if let (Some(statement), Some(target)) = (&needs.log_writes, targets.next()) {
+        let what = format!(
+            "the log of `{name}` changes data, as `{statement}` does, and contender `{}` is a target",
+            target.name
+        );
+        let note = "nothing puts the data of a target back: leave such statements out with `exclude_digests`, or take contenders that dbduel starts";
+        reader.reject(&section.span, what, note);
     }
-    if needs.own_data.is_none() {
+    if needs.own_data.is_none() && !contenders.iter().all(is_target) {
         let what = format!("workload `{name}` has no `data`, and nothing makes its tables");
         let note = "add data = { dump = \"shop.sql.zst\" }, or data = { directory = \"/backup/prepared\" }: what the tables were when the log began";
         reader.reject(&section.span, what, note);
@@ -363,20 +367,27 @@ fn refuse_engines(
     }
 }
 
-/// Data of the user's fill servers that dbduel starts, each those of its own engine.
-fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, contenders: &[Contender]) {
+fn is_target(contender: &Contender) -> bool {
+    matches!(contender.origin, Origin::Target(_))
+}
+
+/// Data of the user's fill servers that dbduel starts, each those of its own engine. Beside them a target may replay a
+/// log, on the data that it has.
+fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, replays: bool, contenders: &[Contender]) {
     let key = own.key;
     let span = section.value(key).map_or(section.span.clone(), Value::span);
-    let engines: BTreeSet<&str> = contenders.iter().map(|one| one.kind.kind()).collect();
+    let stays_as_it_is = |one: &&Contender| replays && is_target(one) && !contenders.iter().all(is_target);
+    let filled = || contenders.iter().filter(|one| !stays_as_it_is(one));
+    let engines: BTreeSet<&str> = filled().map(|one| one.kind.kind()).collect();
     if engines.len() > 1 && own.places.iter().any(|(engine, _)| engine.is_none()) {
         let entries: Vec<String> = engines.iter().map(|engine| format!("{engine} = \"...\"")).collect();
         let what = format!("`{key}` in {} belongs to one engine, and the contenders have several", section.title);
         reader.reject(&span, what, format!("expected {key} = {{ {} }}", entries.join(", ")));
         return;
     }
-    for contender in contenders {
+    for contender in filled() {
         let (name, kind) = (&contender.name, contender.kind.kind());
-        if matches!(contender.origin, Origin::Target(_)) {
+        if is_target(contender) {
             let what = format!("`{key}` in {}, and contender `{name}` is a target", section.title);
             let note = "take it out: the tables of a target are used as they are, and only servers that dbduel starts are filled";
             reader.reject(&span, what, note);

@@ -34,10 +34,11 @@ struct Counts {
     order_wait_us: u64,
     order_broken: u64,
     sessions_lost: u64,
+    cancelled: u64,
 }
 
 impl Counts {
-    fn list(&self) -> [u64; 8] {
+    fn list(&self) -> [u64; 9] {
         let Counts {
             statements,
             errors,
@@ -47,8 +48,19 @@ impl Counts {
             order_wait_us,
             order_broken,
             sessions_lost,
+            cancelled,
         } = *self;
-        [statements, errors, errors_as_logged, errors_missing, left_out, order_wait_us, order_broken, sessions_lost]
+        [
+            statements,
+            errors,
+            errors_as_logged,
+            errors_missing,
+            left_out,
+            order_wait_us,
+            order_broken,
+            sessions_lost,
+            cancelled,
+        ]
     }
 }
 
@@ -61,9 +73,11 @@ pub const COUNTS: &[&str] = &[
     ORDER_WAIT_US,
     ORDER_BROKEN,
     "replay.sessions_lost",
+    CANCELLED,
 ];
 pub const ORDER_BROKEN: &str = "replay.order_broken";
 pub const ORDER_WAIT_US: &str = "replay.order_wait_us";
+pub const CANCELLED: &str = "replay.cancelled";
 
 pub struct Client {
     pub schedule: Arc<Schedule>,
@@ -154,6 +168,7 @@ impl Client {
             None if !is_first => self.connection.reconnect(CONNECT_TIMEOUT)?,
             None => {}
         }
+        self.run.has_session(self.number, self.connection.canceller());
         self.prepared.clear();
         for text in &schedule.prepared[as_usize(&session.prepared)] {
             self.prepared.push(self.connection.prepare_at_first_use(schedule.bytes(*text))?);
@@ -303,12 +318,14 @@ impl Client {
         counts: &mut Counts,
     ) -> Result<Came, Fatal> {
         let start_ns = self.slot.clock.now_ns();
+        let limit_ns = self.schedule.statement_limit_ns(statement, self.settings.statement_limit);
+        self.run.asks(self.number, start_ns.saturating_add(limit_ns));
         let answered = match self.answers.clone() {
             None => self.send(statement, None).await,
             Some(log) => self.send_noting(at, statement, &log).await,
         };
         let end_ns = self.slot.clock.now_ns();
-        self.run.answered(self.number, end_ns);
+        counts.cancelled += u64::from(self.run.answered(self.number, end_ns));
         if let Err(error @ (Error::Protocol(_) | Error::Client(_))) = &answered {
             return Err(error.clone().into());
         }
@@ -367,7 +384,7 @@ impl Client {
         let mut rows = std::mem::take(&mut self.rows);
         let answered = self.send(statement, Some(&mut rows)).await;
         if statement.is_counted && !matches!(answered, Err(Error::Protocol(_) | Error::Client(_))) {
-            let mut answer = answers::of(&answered, &rows, about.has_sums);
+            let mut answer = answers::of(&answered, &rows, about.has_sums, self.settings.float_digits);
             if answered.as_ref().is_ok_and(|answer| answer.warnings > 0) {
                 answer.warnings = match self.connection.query_bytes_into(b"SHOW WARNINGS", &mut rows).await {
                     Ok(_) => answers::warnings(&rows),
@@ -435,7 +452,9 @@ impl Client {
             return Err(Fatal::new(format!("{lost} of {sessions} sessions lost their connection: {error}")));
         }
         self.second = None;
-        Ok(self.connection.reconnect(CONNECT_TIMEOUT)?)
+        self.connection.reconnect(CONNECT_TIMEOUT)?;
+        self.run.has_session(self.number, self.connection.canceller());
+        Ok(())
     }
 
     fn not_set_up(&self, statement: &Statement, error: &Error) -> Fatal {

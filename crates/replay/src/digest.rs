@@ -31,6 +31,8 @@ pub struct About {
     pub text: String,
     /// The time of all its calls in the log.
     pub total_us: u64,
+    /// Of its longest call that is replayed.
+    pub longest_us: u64,
     pub kind: Kind,
     pub locks: Locks,
     pub rolls_back: bool,
@@ -55,6 +57,7 @@ impl About {
             tables: Touched::by(&shown, is_mysql),
             text: shown,
             total_us: digest.total_us,
+            longest_us: 0,
             kind: kind_of(text),
             locks: if is_mysql { locks_of_mysql(text) } else { locks_of_postgres(text) },
             rolls_back: matches!(first, b"rollback" | b"abort") && !has(text, b" to "),

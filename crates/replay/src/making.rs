@@ -237,6 +237,8 @@ impl Maker<'_> {
     }
 
     fn push(&mut self, one: &Instance<'_>, place: i64, ends: bool, statement: Statement) {
+        let about = &mut self.schedule.digests[one.digest as usize];
+        about.longest_us = about.longest_us.max(one.duration_us.unwrap_or(0));
         let database = self.sessions.get(&one.session).map_or(0, |session| session.database);
         self.raws.push(Raw {
             database,

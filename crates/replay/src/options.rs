@@ -73,11 +73,17 @@ pub const OPTIONS: &[OptionSpec] = &[
         "pass: the log is replayed once more on each contender before the first block, and all answers are compared; off: they are not",
     ),
     OptionSpec::new(
+        "float_digits",
+        "15",
+        "digits of inexact numbers that must be equal; of sums and means of them no more than 12",
+    ),
+    OptionSpec::new(
         "show_literals",
         "false",
         "whether examples of statements that are answered otherwise have their values, which are then in the run's folder and in reports",
     ),
     OptionSpec::new("gate_answers", "true", "whether `--gate` fails where a candidate answers otherwise than the baseline"),
+    OptionSpec::new("gate_digests", "false", "whether `--gate` fails where a judged statement is slower, whatever the total"),
     OptionSpec::new("warmup", "auto", "the first part of the log, replayed and not counted, such as 30s; auto: 10 % of it, 2s to 60s"),
     OptionSpec::new(
         "on_error",
@@ -85,6 +91,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "an error that ends a transaction, such as a deadlock: skip-transaction: the rest of it is not sent; continue: it is",
     ),
     OptionSpec::new("stall_limit", "10s", "with no answer for so long, a transaction that waits for its order is let go"),
+    OptionSpec::new(
+        "statement_limit",
+        "auto",
+        "a statement that runs longer is cancelled and counted; auto: 10 times the longest of its digest in the log, and no less than 60s; off: none is",
+    ),
     OptionSpec::new("writes", "false", "replay a log that changes data on a running server"),
 ];
 
@@ -103,6 +114,14 @@ pub enum OnError {
     Continue,
 }
 
+/// How long a statement may run until it is cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatementLimit {
+    ByLog,
+    Of(Duration),
+    Off,
+}
+
 /// How a schedule is gone through.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -110,11 +129,14 @@ pub struct Settings {
     pub order: Order,
     pub on_error: OnError,
     pub stall_limit: Duration,
+    pub statement_limit: StatementLimit,
     /// How many times each session is replayed at once.
     pub amplify: u32,
     /// None: by the length of the log.
     pub warmup: Option<Duration>,
     pub compares_answers: bool,
+    /// Digits of an inexact number that count.
+    pub float_digits: usize,
     /// Examples have the values of the log.
     pub shows_literals: bool,
 }
@@ -140,6 +162,7 @@ pub fn settings(options: &Options) -> Result<Settings, OptionError> {
         return Err(options.error("speed", "pacing = \"speed\" was expected beside it".to_owned()));
     }
     options.flag("gate_answers")?;
+    options.flag("gate_digests")?;
     let answers = options.choice("answers", &["pass", "off", "timed"])?;
     if answers == 2 {
         let expected = "\"pass\" or \"off\" was expected: answers of the timed trials are not compared yet".to_owned();
@@ -158,8 +181,14 @@ pub fn settings(options: &Options) -> Result<Settings, OptionError> {
             _ => OnError::Continue,
         },
         stall_limit: options.duration("stall_limit")?,
+        statement_limit: match options.value("statement_limit") {
+            OptionValue::Text(text) if text == "auto" => StatementLimit::ByLog,
+            OptionValue::Text(text) if text == "off" => StatementLimit::Off,
+            _ => StatementLimit::Of(options.duration("statement_limit")?),
+        },
         amplify: options.number("amplify", 1, 1_000)? as u32,
         compares_answers: answers == 0,
+        float_digits: options.number("float_digits", 1, 17)? as usize,
         shows_literals: options.flag("show_literals")?,
         warmup: match options.value("warmup") {
             OptionValue::Text(text) if text == "auto" => None,

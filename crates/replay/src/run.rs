@@ -1,11 +1,15 @@
 //! What the clients of one load share while they replay.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
-use load::Bells;
+use driver::Canceller;
+use load::{Bells, monotonic_ns};
 
 use crate::order::Ended;
+use crate::schedule::NO_LIMIT;
 use crate::waits::Waits;
 
 /// What a client is doing.
@@ -38,7 +42,16 @@ struct OfClient {
     answered_ns: AtomicU64,
     /// When the unit that it is held at began in the log.
     begin_us: AtomicU64,
+    /// When the statement that it waits for is to be cancelled; [`NO_LIMIT`] while there is none.
+    limit_ns: AtomicU64,
+    /// Its statement was asked to end.
+    is_cancelled: AtomicBool,
+    /// What cancels a statement of its session.
+    canceller: Mutex<Option<Canceller>>,
 }
+
+/// How often statements are looked at that may run too long.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 impl Run {
     pub fn new(waits: Arc<Waits>, clients: usize, bells: Arc<Bells>) -> Run {
@@ -46,9 +59,45 @@ impl Run {
             lanes: waits.lanes.iter().map(|units| Ended::none_of(*units as usize)).collect(),
             waits,
             bells,
-            clients: (0..clients).map(|_| OfClient::default()).collect(),
+            clients: (0..clients)
+                .map(|_| OfClient { limit_ns: AtomicU64::new(NO_LIMIT), ..OfClient::default() })
+                .collect(),
             lost: AtomicU32::new(0),
         }
+    }
+
+    /// Cancels what runs beyond its limit, from a thread of its own, for as long as somebody replays.
+    pub fn watch(self: &Arc<Run>) {
+        let run = Arc::downgrade(self);
+        thread::spawn(move || {
+            while let Some(run) = run.upgrade() {
+                run.cancel_what_is_over(monotonic_ns());
+                drop(run);
+                thread::sleep(LOOK_EVERY);
+            }
+        });
+    }
+
+    fn cancel_what_is_over(&self, now_ns: u64) {
+        for client in self.clients.iter().filter(|client| client.limit_ns.load(Ordering::Relaxed) <= now_ns) {
+            let canceller = client.canceller.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(canceller) = canceller.as_ref() else { continue };
+            // Said before, since the statement may be answered before the request is. Until it is answered, it is made again.
+            client.is_cancelled.store(true, Ordering::Relaxed);
+            if canceller.cancel().is_err() {
+                client.is_cancelled.store(false, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The session of a client is another one from now on.
+    pub fn has_session(&self, client: u32, canceller: Option<Canceller>) {
+        *self.clients[client as usize].canceller.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
+    }
+
+    /// A client sends a statement that is cancelled then.
+    pub fn asks(&self, client: u32, limit_ns: u64) {
+        self.clients[client as usize].limit_ns.store(limit_ns, Ordering::Relaxed);
     }
 
     /// Whether all that a unit waits for has ended.
@@ -71,8 +120,12 @@ impl Run {
         self.clients[client as usize].doing.store(doing as u8, Ordering::Relaxed);
     }
 
-    pub fn answered(&self, client: u32, now_ns: u64) {
-        self.clients[client as usize].answered_ns.store(now_ns, Ordering::Relaxed);
+    /// Whether the statement was asked to end before.
+    pub fn answered(&self, client: u32, now_ns: u64) -> bool {
+        let client = &self.clients[client as usize];
+        client.answered_ns.store(now_ns, Ordering::Relaxed);
+        let limit_ns = client.limit_ns.swap(NO_LIMIT, Ordering::Relaxed);
+        limit_ns <= now_ns && client.is_cancelled.swap(false, Ordering::Relaxed)
     }
 
     /// A client is held at a unit that began then in the log.

@@ -1,8 +1,10 @@
 //! What is replayed, as it lies in memory while the clock runs: nothing of it changes, and nothing is read from a file.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::digest::About;
+use crate::options::StatementLimit;
 
 /// When something began and ended in the log: microseconds since 1970, or places in its files where its stamps are coarse.
 pub type Span = (i64, i64);
@@ -88,6 +90,13 @@ pub struct Facts {
     pub longest_us: u64,
 }
 
+/// The limit of a statement that has none, as a time.
+pub const NO_LIMIT: u64 = u64::MAX;
+/// A server that is this much slower than the one of the log is still at work.
+pub const SLOWER_MAX: u32 = 10;
+/// No statement is cancelled earlier unless it is asked for.
+pub const STATEMENT_LIMIT_MIN: Duration = Duration::from_secs(60);
+
 /// What digests are called together that are not timed apart.
 const OTHERS: &str = "others";
 
@@ -147,6 +156,19 @@ impl Schedule {
         self.statements_of(transaction).first().map_or(0, |statement| statement.due_us)
     }
 
+    /// How long a statement may run: so many times the longest of its digest in the log, or the same for all.
+    pub fn statement_limit_ns(&self, statement: &Statement, limit: StatementLimit) -> u64 {
+        match limit {
+            StatementLimit::Off => NO_LIMIT,
+            StatementLimit::Of(limit) => limit.as_nanos() as u64,
+            StatementLimit::ByLog => {
+                let longest_us = self.digests[statement.digest as usize].longest_us;
+                let longest = Duration::from_micros(longest_us) * SLOWER_MAX;
+                longest.max(STATEMENT_LIMIT_MIN).as_nanos() as u64
+            }
+        }
+    }
+
     /// When something that is due then was in the log, in microseconds since 1970.
     pub fn log_us(&self, due_us: u64) -> i64 {
         let before = self.cuts.partition_point(|(from_us, _)| *from_us <= due_us);
@@ -178,6 +200,22 @@ impl Schedule {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+
+    #[test]
+    fn a_statement_may_run_ten_times_as_long_as_in_the_log_and_a_minute_at_least() {
+        let text = b"select ?".to_vec();
+        let digest = capture::Digest { text, ..capture::Digest::default() };
+        let mut about = About::of(&digest, true);
+        let mut limit = |longest_us: u64, limit: StatementLimit| {
+            about.longest_us = longest_us;
+            let schedule = Schedule { digests: vec![about.clone()], ..Schedule::default() };
+            schedule.statement_limit_ns(&statement(0), limit)
+        };
+        assert_eq!(limit(100, StatementLimit::ByLog), 60_000_000_000);
+        assert_eq!(limit(9_000_000, StatementLimit::ByLog), 90_000_000_000);
+        assert_eq!(limit(9_000_000, StatementLimit::Of(Duration::from_secs(5))), 5_000_000_000);
+        assert_eq!(limit(9_000_000, StatementLimit::Off), NO_LIMIT);
+    }
 
     pub fn statement(digest: u32) -> Statement {
         Statement {

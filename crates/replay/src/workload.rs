@@ -10,13 +10,13 @@ use load::{
     NamedStatement, OptionError, Options, OwnData, Replays, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec,
 };
 
-use crate::client::{COUNTS, Client, ORDER_BROKEN, ORDER_WAIT_US};
+use crate::client::{CANCELLED, COUNTS, Client, ORDER_BROKEN, ORDER_WAIT_US};
 use crate::digest::About;
-use crate::options::{OPTIONS, Pacing, Settings, own_data, settings, source, summary};
+use crate::options::{OPTIONS, Pacing, Settings, StatementLimit, own_data, settings, source, summary};
 use crate::order::Order;
 use crate::plans;
 use crate::run::Run;
-use crate::schedule::Schedule;
+use crate::schedule::{SLOWER_MAX, STATEMENT_LIMIT_MIN, Schedule};
 use crate::shown::shown;
 use crate::source::schedule;
 use crate::waits::Waits;
@@ -32,8 +32,6 @@ pub const REPLAY: WorkloadKind = WorkloadKind {
 /// Without `warmup` so much of the log warms up.
 const WARM_UP_SHARE: f64 = 0.1;
 const WARM_UP: std::ops::RangeInclusive<Duration> = Duration::from_secs(2)..=Duration::from_secs(60);
-/// A server that is this much slower than the one of the log is still at work.
-const SLOWER_MAX: u32 = 10;
 /// A short statement, where the log has no durations.
 const STATEMENT_US: u64 = 200;
 /// A digest with fewer calls in the measured part, or a smaller share of the time of the log, has no verdict.
@@ -279,7 +277,11 @@ impl Replays for Replay {
         let waits = Arc::new(Waits::of(self.settings.order, &self.schedule));
         let clients = self.schedule.clients.len();
         let run = |_| Arc::new(Run::new(Arc::clone(&waits), clients, Arc::clone(&bells)));
-        Arc::new(Replay { runs: (0..self.settings.amplify).map(run).collect(), ..self.clone() })
+        let runs: Vec<Arc<Run>> = (0..self.settings.amplify).map(run).collect();
+        if self.settings.statement_limit != StatementLimit::Off {
+            runs.iter().for_each(Run::watch);
+        }
+        Arc::new(Replay { runs, ..self.clone() })
     }
 
     fn pacing(&self) -> String {
@@ -322,8 +324,12 @@ impl Replays for Replay {
         let broken = count(tally, ORDER_BROKEN);
         let limit_s = self.settings.stall_limit.as_secs_f64();
         let why = || format!("{broken} transactions began before their turn, behind {limit_s} s without an answer");
+        let cancelled = count(tally, CANCELLED);
+        let longer = || format!("{cancelled} statements were cancelled: they ran longer than statement_limit allows");
         let bound = is_bound.then(|| ("order-bound".to_owned(), bound()));
-        bound.into_iter().chain((broken > 0.0).then(|| ("order-broken".to_owned(), why()))).collect()
+        let broken = (broken > 0.0).then(|| ("order-broken".to_owned(), why()));
+        let cancelled = (cancelled > 0.0).then(|| ("cancelled".to_owned(), longer()));
+        [bound, broken, cancelled].into_iter().flatten().collect()
     }
 
     fn answering(&self) -> Option<&dyn Answering> {
@@ -345,7 +351,12 @@ impl Replays for Replay {
     fn silence_max(&self) -> Duration {
         let facts = &self.schedule.facts;
         let longest = Duration::from_micros(facts.longest_us) * SLOWER_MAX;
-        QUIET + self.paced(Duration::from_micros(facts.quiet_us)) + longest
+        let limit = match self.settings.statement_limit {
+            StatementLimit::Of(limit) => limit,
+            StatementLimit::ByLog => STATEMENT_LIMIT_MIN,
+            StatementLimit::Off => Duration::ZERO,
+        };
+        QUIET + self.paced(Duration::from_micros(facts.quiet_us)) + longest.max(limit)
     }
 }
 

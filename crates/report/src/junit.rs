@@ -5,12 +5,12 @@
 
 use std::fmt::Write;
 
-use analysis::gate::{Answer, Condition, Gate, OtherAnswers};
+use analysis::gate::{Answer, Condition, Gate, OtherAnswers, SlowerDigest};
 use anyhow::Result;
 use record::format::point_text;
 
 use super::render::svg::escape;
-use super::sections::gate::{FEW, answers, asked, interval, sentence};
+use super::sections::gate::{FEW, answers, asked, digest, interval, sentence};
 use super::{Evidence, Options, Report};
 
 pub const JUNIT: Report = Report::new(
@@ -23,13 +23,22 @@ pub const JUNIT: Report = Report::new(
 fn write(evidence: &Evidence, _: &Options) -> Result<String> {
     let mut xml = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     // Neither the race of a search nor an A/A test has a gate.
-    let none = Gate { answer: Answer::Passed, level: 0.0, conditions: vec![], weaker: vec![], other_answers: vec![] };
+    let none = Gate {
+        answer: Answer::Passed,
+        level: 0.0,
+        conditions: vec![],
+        weaker: vec![],
+        other_answers: vec![],
+        slower_digests: vec![],
+    };
     let gate = evidence.gate().unwrap_or(none);
+    let others = gate.other_answers.iter().map(case_of_answers).chain(gate.slower_digests.iter().map(case_of_digest));
+    let others: Vec<String> = others.collect();
     let counted = |kind: Kind| gate.conditions.iter().filter(|one| self::kind(one) == kind).count();
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{:.3}\"",
-        gate.conditions.len() + gate.other_answers.len(),
-        counted(Kind::Failure) + gate.other_answers.len(),
+        gate.conditions.len() + others.len(),
+        counted(Kind::Failure) + others.len(),
         counted(Kind::Error),
         counted(Kind::Skipped),
         evidence.conclusions.tally.minutes * 60.0
@@ -39,7 +48,7 @@ fn write(evidence: &Evidence, _: &Options) -> Result<String> {
     writeln!(xml, "  <testsuite name=\"{name}\" {counts} timestamp=\"{}\">", attribute(timestamp(evidence)))?;
     xml += &properties(evidence);
     gate.conditions.iter().for_each(|one| xml += &case(one));
-    gate.other_answers.iter().for_each(|one| xml += &case_of_answers(one));
+    xml += &others.concat();
     xml += "  </testsuite>\n</testsuites>\n";
     Ok(xml)
 }
@@ -98,10 +107,19 @@ fn case(one: &Condition) -> String {
 
 fn case_of_answers(one: &OtherAnswers) -> String {
     let name = format!("{} against {}: answers", one.candidate, one.baseline);
-    let (class, name) = (attribute(&one.workload), attribute(&name));
-    let message = attribute(&answers(one).replace('`', ""));
+    failed_case(&one.workload, &name, "other answers", &answers(one))
+}
+
+fn case_of_digest(one: &SlowerDigest) -> String {
+    let name = format!("{} against {}: statement {}", one.candidate, one.baseline, one.digest);
+    failed_case(&one.workload, &name, "slower", &digest(one))
+}
+
+fn failed_case(workload: &str, name: &str, kind: &str, message: &str) -> String {
+    let (class, name) = (attribute(workload), attribute(name));
+    let message = attribute(&message.replace('`', ""));
     format!(
-        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">\n      <failure type=\"other answers\" message=\"{message}\"/>\n    </testcase>\n"
+        "    <testcase classname=\"{class}\" name=\"{name}\" time=\"0\">\n      <failure type=\"{kind}\" message=\"{message}\"/>\n    </testcase>\n"
     )
 }
 
@@ -129,6 +147,14 @@ mod tests {
             node.attributes().map(|one| (one.name().to_owned(), one.value().to_owned())).collect()
         };
         found.map(attributes).collect()
+    }
+
+    #[test]
+    fn a_slower_digest_is_a_failed_case_with_its_statement() {
+        let mut stored = fixtures::statements_run(&Story { ratios: [1.3; 4], spread: 0.005, ..Story::default() });
+        stored.plan.workloads[0].options.insert("gate_digests".to_owned(), true.into());
+        let xml = written(stored);
+        assert!(xml.contains("statement browse.sold") && xml.contains("failures=\"1\""), "{xml}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! One MySQL connection: the packets of `packet.rs` over a [`Transport`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::auth;
@@ -9,7 +10,7 @@ use super::packet::{
 };
 use crate::decimal::{DECIMAL_BYTES_MAX, decimal_text};
 use crate::rows::TextRows;
-use crate::transport::{CALL_OFF_LIMIT, Transport, complete};
+use crate::transport::{CALL_OFF_LIMIT, Ended, Transport, complete};
 use crate::{Answer, Code, Connection, Dialect, Endpoint, Error, Login, OnPart, Part, Rows, Statement, Tls, Value};
 
 const CLIENT_LONG_PASSWORD: u32 = 1;
@@ -61,9 +62,10 @@ pub struct MySqlConnection {
     sequence: u8,
 }
 
-fn kill(endpoint: &Endpoint, login: &Login, session: u32) -> Result<(), Error> {
+fn kill(endpoint: &Endpoint, login: &Login, session: u32, ended: Ended) -> Result<(), Error> {
     let mut other = MySqlConnection::connect(endpoint, login, CALL_OFF_LIMIT)?;
-    complete(other.query(&format!("KILL {session}"))).map(drop)
+    let what = if ended == Ended::Session { "" } else { "QUERY " };
+    complete(other.query(&format!("KILL {what}{session}"))).map(drop)
 }
 
 struct Prepared {
@@ -98,7 +100,7 @@ impl MySqlConnection {
         let session = complete(self.log_in())?;
         self.session = session;
         let login = Login { database: None, on_connect: Vec::new(), ..(*self.login).clone() };
-        self.transport.end_login(Box::new(move |endpoint| kill(endpoint, &login, session)));
+        self.transport.end_login(Arc::new(move |endpoint, ended| kill(endpoint, &login, session, ended)));
         for at in 0..self.login.on_connect.len() {
             self.expect_idle()?;
             put_query(self.transport.outbox(), self.login.on_connect[at].as_bytes());

@@ -1,5 +1,6 @@
 //! One PostgreSQL connection: the messages of `message.rs` over a [`Transport`].
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use postgres_protocol::authentication::md5_hash;
@@ -85,7 +86,10 @@ fn cancel(endpoint: &Endpoint, key: &[u8]) -> Result<(), Error> {
     out.extend_from_slice(&CANCEL_REQUEST.to_be_bytes());
     out.extend_from_slice(key);
     transport.send_on()?;
-    complete(transport.fill())
+    match complete(transport.fill()) {
+        Err(Error::Lost { .. }) => Ok(()),
+        answered => answered,
+    }
 }
 
 fn unbound(why: &str) -> Error {
@@ -125,7 +129,7 @@ impl PostgresConnection {
         }
         let key = complete(self.log_in())?;
         self.session = key.first_chunk().map(|number| u32::from_be_bytes(*number).into());
-        self.transport.end_login(Box::new(move |endpoint| cancel(endpoint, &key)));
+        self.transport.end_login(Arc::new(move |endpoint, _| cancel(endpoint, &key)));
         for at in 0..self.login.on_connect.len() {
             expect_idle(&mut self.transport)?;
             put_query(self.transport.outbox(), self.login.on_connect[at].as_bytes());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use analysis::gate::{Answer, Condition, Gate, OtherAnswers, Weaker};
+use analysis::gate::{Answer, Condition, Gate, OtherAnswers, SlowerDigest, Weaker};
 use analysis::less_is_better;
 use record::format::gate::QUANTILES;
 use record::format::point_text;
@@ -50,7 +50,8 @@ pub fn lines(gate: &Gate) -> Vec<String> {
 /// What fails or is not decided, and who promises less.
 fn sentences(gate: &Gate) -> Vec<String> {
     let conditions = gate.conditions.iter().filter_map(sentence);
-    conditions.chain(gate.other_answers.iter().map(answers)).chain(gate.weaker.iter().map(durability)).collect()
+    let digests = gate.slower_digests.iter().map(digest).chain(gate.other_answers.iter().map(answers));
+    conditions.chain(digests).chain(gate.weaker.iter().map(durability)).collect()
 }
 
 /// Why a condition has no interval.
@@ -85,6 +86,16 @@ pub fn answers(one: &OtherAnswers) -> String {
         integer(one.differ),
         integer(one.compared)
     )
+}
+
+/// Letters of a statement that stand in a sentence.
+const TEXT_LETTERS: usize = 60;
+
+pub fn digest(one: &SlowerDigest) -> String {
+    let SlowerDigest { workload, candidate, baseline, digest, text, .. } = one;
+    let short: String = text.chars().take(TEXT_LETTERS).collect();
+    let rest = if short.len() < text.len() { "…" } else { "" };
+    format!("{workload}: `{candidate}` is slower than `{baseline}` at statement {digest}: {short}{rest}")
 }
 
 fn durability(one: &Weaker) -> String {
