@@ -40,6 +40,9 @@ pub struct ConformReplay {
     /// With --walk: from this server to that one [default: mariadb@system twice]
     #[arg(long, value_name = "ENGINE@VERSION", num_args = 2, requires = "walk")]
     between: Vec<String>,
+    /// With --walk: so many comparisons of the one capture, and, from 2 on, as many of two servers that are alike
+    #[arg(long, default_value_t = 1, requires = "walk", value_parser = clap::value_parser!(u32).range(1..))]
+    repeats: u32,
     /// The search for production's values in runs and reports instead
     #[arg(long, conflicts_with = "walk")]
     privacy: bool,
@@ -70,8 +73,8 @@ pub fn run(options: &ConformReplay, root: &Path) -> Result<()> {
             _ => ["mariadb@system"; 2],
         };
         let (seconds, blocks) = if options.short { (3, 10) } else { (10, 12) };
-        let wrong = walk::run(&Walk { old, new, seconds, blocks }, &dbduel)?.unwrap_or(0);
-        ensure!(wrong == 0, "the walk did not find what was planted");
+        let wrong = walk::run(&Walk { old, new, seconds, blocks, repeats: options.repeats }, &dbduel)?.unwrap_or(0);
+        ensure!(wrong == 0, "the walk did not find what was planted, or found what was not");
         return Ok(());
     }
     if options.privacy {

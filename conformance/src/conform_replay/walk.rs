@@ -22,6 +22,8 @@ pub struct Walk<'a> {
     /// How long the shop is busy while it is captured.
     pub seconds: u32,
     pub blocks: u32,
+    /// Comparisons of the one capture.
+    pub repeats: u32,
 }
 
 /// A shop, as the scripts of one kind of server have it.
@@ -105,13 +107,68 @@ pub fn run(walk: &Walk, dbduel: &Path) -> Result<Option<usize>> {
     production.capture(walk.seconds, || production.load(shop.script, walk.seconds))?;
     server.stop()?;
     let plant = shop.plant.iter().find(|(engine, _)| walk.new.starts_with(engine)).context("servers of two kinds")?;
-    let report = compared(walk, dbduel, folder.path(), plant.1)?;
-    let wrong = judged(&report, shop.planted)?;
-    let took = begun.elapsed().as_secs();
-    let [statements, compared] = ["statements", "compared"].map(|key| report["answers"][0][key].as_u64().unwrap_or(0));
-    println!("walk {} -> {}: {statements} statements, answers of {compared} compared, {took} s", walk.old, walk.new);
+    let new = format!("{}?{}", walk.new, plant.1);
+    let (mut wrong, mut others) = (Vec::new(), 0);
+    for repeat in 1..=walk.repeats {
+        let report = compared(walk, dbduel, folder.path(), &new)?;
+        wrong.extend(judged(&report, shop.planted)?);
+        others += decided(&report)?.iter().filter(|text| !text.starts_with(shop.planted)).count();
+        if repeat == walk.repeats {
+            let took = begun.elapsed().as_secs();
+            let [all, compared] = ["statements", "compared"].map(|key| report["answers"][0][key].as_u64().unwrap_or(0));
+            println!("walk {} -> {}: {all} statements, answers of {compared} compared, {took} s", walk.old, walk.new);
+        }
+    }
+    if walk.repeats > 1 {
+        println!("  {} comparisons, {} faults; {others} verdicts on other statements", walk.repeats, wrong.len());
+        wrong.extend(alike(walk, dbduel, folder.path())?);
+    }
     wrong.iter().for_each(|line| println!("  WRONG: {line}"));
     Ok(Some(wrong.len()))
+}
+
+/// Of comparisons of a server with itself so many may have a verdict: at 5 % each, more come once in a thousand times.
+fn verdicts_max(repeats: u32) -> usize {
+    1 + (0.2 * f64::from(repeats)) as usize
+}
+
+/// Compares a server with itself as often, and returns what is not as it has to be.
+fn alike(walk: &Walk, dbduel: &Path, folder: &Path) -> Result<Vec<String>> {
+    let (mut totals, mut digests, mut answers) = (0, 0, 0);
+    for _ in 0..walk.repeats {
+        let report = compared(walk, dbduel, folder, walk.old)?;
+        let verdict = verdict_on(&report, "seconds").context("no comparison of the total")?;
+        totals += usize::from(matches!(verdict, "slower" | "faster"));
+        digests += usize::from(!decided(&report)?.is_empty());
+        answers += report["answers"][0]["differing"].as_array().map_or(0, Vec::len);
+    }
+    let repeats = walk.repeats;
+    println!(
+        "  {repeats} comparisons of {} with itself: a verdict on the total in {totals}, on a statement in {digests}; {answers} digests answered otherwise",
+        walk.old
+    );
+    let most = verdicts_max(repeats);
+    let many = [("the total", totals), ("a statement", digests)].into_iter().filter(|(_, count)| *count > most);
+    let many = many.map(|(what, count)| format!("{count} of {repeats} alike comparisons have a verdict on {what}"));
+    Ok(many.chain((answers > 0).then(|| "a server answers otherwise than itself".to_owned())).collect())
+}
+
+/// Texts of the statements that have a verdict.
+fn decided(report: &Value) -> Result<Vec<String>> {
+    let rows = report["head_to_head"][0]["parts"]["operations"].as_array().context("no statements were judged")?;
+    let has_verdict = |row: &&Value| matches!(verdict_of(report, row), Some("slower" | "faster"));
+    let text = |row: &Value| row["text"].as_str().unwrap_or_default().to_owned();
+    Ok(rows.iter().filter(has_verdict).map(text).collect())
+}
+
+fn verdict_of<'a>(report: &'a Value, row: &Value) -> Option<&'a str> {
+    verdict_on(report, &format!("statement.{}.latency_ms_avg", row["name"].as_str()?))
+}
+
+/// Over the whole sweep.
+fn verdict_on<'a>(report: &'a Value, metric: &str) -> Option<&'a str> {
+    let all = report["comparisons"].as_array()?;
+    all.iter().find(|one| one["metric"] == metric && one["point"].is_null())?["verdict"].as_str()
 }
 
 /// A server with a database of its own, and the folder of what is made of it.
@@ -223,9 +280,9 @@ pub fn well(output: Output, what: &str) -> Result<Output> {
     Ok(output)
 }
 
-/// The line of the guide, with a setting that slows one statement down on the second server.
-fn compared(walk: &Walk, dbduel: &Path, folder: &Path, plant: &str) -> Result<Value> {
-    let (old, new) = (format!("old={}", walk.old), format!("new={}?{plant}", walk.new));
+/// The line of the guide, with this second server.
+fn compared(walk: &Walk, dbduel: &Path, folder: &Path, new: &str) -> Result<Value> {
+    let (old, new) = (format!("old={}", walk.old), format!("new={new}"));
     let blocks = walk.blocks.to_string();
     let mut run = Command::new(dbduel);
     run.args(["run", &old, &new, "--log", "shop.dbcap", "--data", "shop.sql", "--set", "workload.pacing=fast"]);
@@ -245,11 +302,8 @@ fn judged(report: &Value, planted: &str) -> Result<Vec<String>> {
         wrong.push(format!("the statement that takes most longer is `{text}`"));
     }
     let id = first["name"].as_str().unwrap_or_default();
-    let metric = format!("statement.{id}.latency_ms_avg");
-    let comparison =
-        report["comparisons"].as_array().into_iter().flatten().find(|one| one["metric"] == metric.as_str());
-    if !comparison.is_some_and(|one| one["verdict"] == "slower") {
-        wrong.push(format!("it has another verdict: {comparison:?}"));
+    if verdict_of(report, first) != Some("slower") {
+        wrong.push(format!("it has another verdict: {:?}", verdict_of(report, first)));
     }
     let plans = report["differences"][0]["plans"][0]["statements"].as_array().context("no plans were asked for")?;
     if !plans.iter().any(|plan| plan["statement"] == id && plan["differs"] == true) {

@@ -1,13 +1,13 @@
 //! What wakes clients that wait for other clients: a bell for each worker.
 //!
 //! A client waits for a condition that others make true, such as the end of a transaction. Whoever may have made it
-//! true rings, which costs a system call only where somebody listens. No ring is lost: a listener counts itself before
+//! true rings, which costs a system call only where somebody listens in another worker. No ring is lost: a listener counts itself before
 //! it looks at its condition for the last time, and a ringer has changed the condition before it looks for listeners.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use driver::Reactor;
 
@@ -26,6 +26,14 @@ pub struct Bell {
     listeners: AtomicU32,
     /// It was rung, and the worker has not seen it yet.
     rung: AtomicBool,
+    /// The worker, as [`here`] numbers it; 0 before it listens.
+    worker: AtomicUsize,
+}
+
+/// A number that no other thread has while this one lives.
+fn here() -> usize {
+    thread_local!(static PLACE: u8 = const { 0 });
+    PLACE.with(|place| std::ptr::from_ref(place).addr())
 }
 
 impl Bells {
@@ -52,17 +60,22 @@ impl Bell {
                 event: unsafe { OwnedFd::from_raw_fd(event) },
                 listeners: AtomicU32::new(0),
                 rung: AtomicBool::new(false),
+                worker: AtomicUsize::new(0),
             }),
         }
     }
 
     /// Has a worker's reactor report it. It is never read: each write is an event of its own.
     pub(crate) fn attach(&self, reactor: &Reactor) -> io::Result<()> {
+        self.worker.store(here(), Ordering::SeqCst);
         reactor.watch(self.event.as_raw_fd(), BELL)
     }
 
     fn ring(&self) {
         if self.listeners.load(Ordering::SeqCst) == 0 || self.rung.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        if self.worker.load(Ordering::Relaxed) == here() {
             return;
         }
         let one = 1u64.to_ne_bytes();
@@ -76,6 +89,11 @@ impl Bell {
 
     pub(crate) fn leave(&self) {
         self.listeners.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Whether it was rung; a ring by one of the worker's own clients makes no event.
+    pub(crate) fn is_rung(&self) -> bool {
+        self.rung.load(Ordering::SeqCst)
     }
 
     /// The worker looks at the conditions of its listeners: what is rung from here on is another ring.
@@ -95,7 +113,7 @@ mod tests {
         let bells = Bells::new(2).unwrap();
         let reactor = Reactor::new().unwrap();
         let bell = bells.of(1);
-        bell.attach(&reactor).unwrap();
+        std::thread::scope(|scope| scope.spawn(|| bell.attach(&reactor).unwrap()).join().unwrap());
         let heard = || {
             let mut ready = Ready::default();
             reactor.wait(&mut ready, 0).unwrap();
@@ -116,5 +134,21 @@ mod tests {
         bell.leave();
         bells.ring();
         assert!(heard().is_empty());
+    }
+
+    #[test]
+    fn a_worker_looks_for_the_rings_of_its_own_clients() {
+        let bells = Bells::new(1).unwrap();
+        let reactor = Reactor::new().unwrap();
+        let bell = bells.of(0);
+        bell.attach(&reactor).unwrap();
+        bell.listen();
+        assert!(!bell.is_rung());
+        bells.ring();
+        let mut ready = Ready::default();
+        reactor.wait(&mut ready, 0).unwrap();
+        assert!(bell.is_rung() && ready.tokens().count() == 0, "without an event");
+        bell.answer();
+        assert!(!bell.is_rung());
     }
 }

@@ -401,7 +401,13 @@ impl EventLoop<'_> {
             bell.attach(&self.reactor).map_err(|e| Fatal::new(format!("cannot wait for other clients: {e}")))?;
         }
         (0..self.tasks.len()).for_each(|index| self.advance(index));
-        while self.running > 0 {
+        loop {
+            while self.bell.as_ref().is_some_and(|bell| bell.is_rung()) {
+                self.wake_listeners();
+            }
+            if self.running == 0 {
+                break;
+            }
             let until_ns = self.earliest_ns.get();
             let wait_ns = if until_ns == u64::MAX { u64::MAX } else { until_ns.saturating_sub(monotonic_ns()) };
             self.reactor.wait(&mut ready, wait_ns).map_err(|e| Fatal::new(format!("cannot wait for answers: {e}")))?;
