@@ -68,11 +68,16 @@ impl std::fmt::Display for Absent {
 
 impl std::error::Error for Absent {}
 
+/// The release of PostgreSQL that brought it; the one of this system has it.
+const JSONLOG_SINCE: u32 = 15;
+
 /// Starts a server, runs the script, stops it, and compares each of its logs; how many are wrong.
 fn logged(dbduel: &Path, engine: &str, fetch: bool, folder: &Path) -> Result<usize> {
     let is_postgres = engine.starts_with("postgres");
     let directory = format!("log_directory={}", folder.display());
-    let destination = if engine == "postgres@system" { "csvlog,jsonlog,stderr" } else { "csvlog,stderr" };
+    let release = engine.split_once('@').and_then(|(_, version)| version.split('.').next()?.parse::<u32>().ok());
+    let has_json = release.is_none_or(|release| release >= JSONLOG_SINCE);
+    let destination = if has_json { "csvlog,jsonlog,stderr" } else { "csvlog,stderr" };
     let destination = format!("log_destination={destination}");
     let postgres = [
         "logging_collector=on",

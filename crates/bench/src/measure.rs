@@ -91,7 +91,7 @@ fn expect_leave_to_write(job: &Job) -> Result<(), Failure> {
     let changes = job.workload.replays().filter(|_| !is_allowed).and_then(Replays::writes);
     changes.map_or(Ok(()), |statement| {
         Err(Failure::usage(anyhow!(
-            "the log changes data, and nothing is put back afterwards: `{statement}` is one of its statements\n  next: --writes replays it all the same, on a server whose data you can lose"
+            "the log changes data, and nothing is put back afterwards: `{statement}` is one of its statements\n  next: --reads-only leaves out what may change data; --writes replays it all, on a server whose data you can lose"
         )))
     })
 }

@@ -90,6 +90,16 @@ impl ServerTotals {
         Ok(ServerTotals { rows })
     }
 
+    /// Calls of a digest of the log; of one that the server cut, of all that begin so.
+    pub fn calls_of(&self, digest: &[u8]) -> u64 {
+        let key = key(digest);
+        let is_it = |total: &&Total| match total.is_cut {
+            true => key.starts_with(&total.key),
+            false => key == total.key,
+        };
+        self.rows.iter().find(is_it).map_or(0, |total| total.calls)
+    }
+
     /// Of a log with these digests.
     pub fn covered_by<'a>(&self, digests: impl Iterator<Item = &'a [u8]>) -> Coverage<'_> {
         let keys: BTreeSet<Vec<u8>> = digests.map(key).collect();
@@ -215,6 +225,7 @@ mod tests {
         let missing: Vec<&str> = coverage.missing.iter().map(|total| total.text.as_str()).collect();
         assert_eq!(missing, ["vacuum t", "select b from t where id = $1"]);
         assert!(coverage.shares().unwrap()[0] > 0.93);
+        assert_eq!([totals.calls_of(&log[0]), totals.calls_of(b"select ?")], [940, 0]);
         let empty = ServerTotals::read(b"query,calls,total_time\n").unwrap();
         assert_eq!(empty.covered_by(std::iter::empty()).shares(), None);
     }
@@ -228,6 +239,7 @@ mod tests {
         let log = [digest("select a, b from t where a in (1,2) and long_name = 5", Dialect::MYSQL)];
         let coverage = totals.covered_by(log.iter().map(Vec::as_slice));
         assert_eq!((coverage.calls, coverage.time_us.0), ((10, 13), 5000.0));
+        assert_eq!(totals.calls_of(&log[0]), 10);
     }
 
     #[test]

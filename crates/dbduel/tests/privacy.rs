@@ -190,6 +190,31 @@ fn an_anonymised_capture_is_replayed_on_data_with_its_values_only() {
 }
 
 #[test]
+fn a_plan_says_how_much_of_production_its_log_has_and_weights_by_it() {
+    let place = Place::new();
+    place.write("the.log", &log(Format::PgCsv));
+    place.write("shop.sql", "");
+    place.write("production.csv", "query,calls,total_exec_time\nvacuum t,1,500\n");
+    let plan = |weights: &str, status: i32| {
+        let file = format!(
+            "name = \"a\"\ncontender = [{{ engine = \"postgres@13\" }}, {{ engine = \"postgres@17\" }}]\n\
+             [workload]\nname = \"replay\"\nlog = [\"the.log\"]\ndata = {{ dump = \"shop.sql\" }}\nwarmup = \"1ms\"\n\
+             partial_log = true\nsummary = \"production.csv\"\n{weights}"
+        );
+        place.write("a.toml", &file);
+        place.expect(status, &["plan", "a.toml"])
+    };
+    let (out, _) = plan("", 0);
+    for part in
+        ["statements in", "the log has 0.0 % of the calls", "vacuum t (100.0 %)", "timed digests can have a verdict"]
+    {
+        assert!(out.contains(part), "{part}: {out}");
+    }
+    let (_, err) = plan("weights = \"summary\"\n", 2);
+    assert!(err.contains("a.toml:10") && err.contains("none of the log's statements is in `summary`"), "{err}");
+}
+
+#[test]
 fn options_that_do_not_fit_are_refused() {
     let place = Place::new();
     place.write("the.log", &log(Format::PgCsv));

@@ -342,7 +342,7 @@ fn expect_data_of_the_log(reader: &mut Reader, section: &Section, name: &str, ne
             "the log of `{name}` changes data, as `{statement}` does, and contender `{}` is a target",
             target.name
         );
-        let note = "nothing puts the data of a target back: leave such statements out with `exclude_digests`, or take contenders that dbduel starts";
+        let note = "nothing puts the data of a target back: set reads_only = true, which leaves such statements out, or take contenders that dbduel starts";
         reader.reject(&section.span, what, note);
     }
     if needs.own_data.is_none() && !contenders.iter().all(is_target) {
@@ -448,7 +448,7 @@ fn read_options<'a>(
             reader.reject(&value.span(), format!("`{other}` and `{key}` are the same option"), "keep one of them");
         }
         let default = default_value(spec.default);
-        if matches!(default, OptionValue::Items(_) | OptionValue::Table(_)) {
+        if matches!(default, OptionValue::Items(_) | OptionValue::Table(_)) || spec.paths.contains(&spec.name) {
             options.extend(structure(reader, value, key, spec).map(|given| (spec.name.to_owned(), given)));
             continue;
         }

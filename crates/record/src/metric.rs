@@ -84,6 +84,11 @@ pub const METRICS: &[Described] = &[
     described("between_s", "s", "micro: time of a pass in which no kind was measured"),
     described("response_seconds", "s", "replay: response times of all statements together"),
     described(
+        "weighted_seconds",
+        "s",
+        "replay: service times of the timed digests, each its mean times its calls on the log's server",
+    ),
+    described(
         "order_wait_s",
         "s",
         "replay: time that sessions waited for the order of their transactions, all together",

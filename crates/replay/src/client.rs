@@ -91,6 +91,8 @@ pub struct Client {
     pub connection: AnyConnection,
     /// What makes a database the session's, by its number; of a log with one only, the target's.
     pub uses: Vec<Vec<u8>>,
+    /// What each session begins with.
+    pub opening: Option<Arc<str>>,
     /// Of its present session, by their numbers in it.
     pub prepared: Vec<Prepared>,
     /// Where answers are kept, and the rows of the last one.
@@ -168,7 +170,7 @@ impl Client {
             None if !is_first => self.connection.reconnect(CONNECT_TIMEOUT)?,
             None => {}
         }
-        self.run.has_session(self.number, self.connection.canceller());
+        self.open_session().await?;
         self.prepared.clear();
         for text in &schedule.prepared[as_usize(&session.prepared)] {
             self.prepared.push(self.connection.prepare_at_first_use(schedule.bytes(*text))?);
@@ -269,7 +271,7 @@ impl Client {
             attempt.last_error = Some(code_of(&error));
             if matches!(error, Error::Lost { .. }) {
                 attempt.committing = number + 1 == statements.len();
-                self.reopen(error, &mut counts)?;
+                self.reopen(error, &mut counts).await?;
                 counts.left_out += left_of(statements, number);
                 is_over = true;
                 break;
@@ -438,13 +440,13 @@ impl Client {
         attempt.other += 1;
         match self.connection.query_bytes(b"ROLLBACK").await {
             Ok(_) | Err(Error::Retryable { .. } | Error::Duplicate { .. } | Error::Refused { .. }) => Ok(()),
-            Err(error @ Error::Lost { .. }) => self.reopen(error, counts),
+            Err(error @ Error::Lost { .. }) => self.reopen(error, counts).await,
             Err(error) => Err(error.into()),
         }
     }
 
     /// A lost session is opened again; more than one in a hundred are too many.
-    fn reopen(&mut self, error: Error, counts: &mut Counts) -> Result<(), Fatal> {
+    async fn reopen(&mut self, error: Error, counts: &mut Counts) -> Result<(), Fatal> {
         counts.sessions_lost += 1;
         let lost = u64::from(self.run.lost.fetch_add(1, Ordering::Relaxed)) + 1;
         let sessions = self.schedule.sessions.len() as u64;
@@ -453,8 +455,19 @@ impl Client {
         }
         self.second = None;
         self.connection.reconnect(CONNECT_TIMEOUT)?;
+        self.open_session().await
+    }
+
+    /// A new connection is that of the client from now on, and has what its sessions begin with.
+    async fn open_session(&mut self) -> Result<(), Fatal> {
         self.run.has_session(self.number, self.connection.canceller());
-        Ok(())
+        let Some(opening) = self.opening.clone() else { return Ok(()) };
+        match self.connection.query_bytes(opening.as_bytes()).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                Err(Fatal::new(format!("sessions cannot begin with `{opening}`, as `charset` asks: {error}")))
+            }
+        }
     }
 
     fn not_set_up(&self, statement: &Statement, error: &Error) -> Fatal {

@@ -1,10 +1,12 @@
-//! The part of a log that is replayed: a window of its time, some databases, users and digests.
+//! The part of a log that is replayed: a window of its time, some databases, users and digests, or what reads.
 //!
 //! Users choose sessions, the window whole transactions, by their starts; databases and digests choose statements. What a
 //! session had SET before the window still holds in it.
 
 use capture::{Instance, Moment};
 use load::{OptionError, OptionValue, Options};
+
+use crate::digest::{About, Kind};
 
 /// Nothing is left out by the default.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +19,8 @@ pub struct Filter {
     databases: Names,
     users: Names,
     digests: Names,
+    /// What may change data is left out.
+    reads_only: bool,
 }
 
 /// Those that are taken, or all, and those that are left out.
@@ -41,6 +45,7 @@ const OUTSIDE: Why = ("outside", "began outside `from` and `to`");
 const IN_DATA: Why = ("before the data", "began before `position` of the data, which have it already");
 const OTHER_USER: Why = ("user", "the session is of another user");
 const OTHER_DATABASE: Why = ("database", "it is of another database");
+const WRITES: Why = ("writes", "it may change data, and `reads_only` is set");
 const OTHER_DIGEST: Why = ("digest", "its digest is not chosen");
 
 impl Filter {
@@ -62,14 +67,14 @@ impl Filter {
             databases: names("databases", "exclude_databases")?,
             users: names("users", "exclude_users")?,
             digests: names("digests", "exclude_digests")?,
+            reads_only: options.flag("reads_only")?,
         })
     }
 
     /// Whether statements are chosen by what they are; such a log leaves some out and is no mistake.
     pub fn chooses(&self) -> bool {
-        [&self.databases, &self.users, &self.digests]
-            .iter()
-            .any(|names| !names.only.is_empty() || !names.without.is_empty())
+        let names = [&self.databases, &self.users, &self.digests];
+        self.reads_only || names.iter().any(|names| !names.only.is_empty() || !names.without.is_empty())
     }
 
     /// The window on a log that begins and ends then.
@@ -97,11 +102,16 @@ impl Filter {
         (!self.users.take(user)).then_some(OTHER_USER)
     }
 
-    /// `digest` is its id.
-    pub fn why_not(&self, one: &Instance<'_>, digest: &str) -> Option<Why> {
+    pub fn why_not(&self, one: &Instance<'_>, about: &About) -> Option<Why> {
         // What belongs to no database, such as COMMIT after a login without one, belongs to all.
         let is_other = !one.database.is_empty() && !self.databases.take(one.database);
-        is_other.then_some(OTHER_DATABASE).or_else(|| (!self.digests.take(digest.as_bytes())).then_some(OTHER_DIGEST))
+        let is_written = self.reads_only && about.kind == Kind::Write;
+        let is_chosen = || self.digests.take(about.name.as_bytes());
+        match (is_other, is_written) {
+            (true, _) => Some(OTHER_DATABASE),
+            (_, true) => Some(WRITES),
+            _ => (!is_chosen()).then_some(OTHER_DIGEST),
+        }
     }
 }
 
@@ -146,6 +156,10 @@ impl Filter {
     pub fn behind_data_of(text: &str) -> Filter {
         let position_us = Moment::parse(text, 0).map(|moment| moment.in_log(0, 0, 0));
         Filter { position_us, ..Filter::default() }
+    }
+
+    pub fn of_reads() -> Filter {
+        Filter { reads_only: true, ..Filter::default() }
     }
 
     /// One key with one name.

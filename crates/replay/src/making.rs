@@ -163,7 +163,7 @@ impl Maker<'_> {
         }
         let of_session = session.left_out;
         let about = &self.schedule.digests[one.digest as usize];
-        let why = of_session.or(session.now.1).or_else(|| self.filter.why_not(one, &about.name));
+        let why = of_session.or(session.now.1).or_else(|| self.filter.why_not(one, about));
         let Some((kind, reason)) = why else { return self.statement(one, place) };
         self.left_out.entry(kind).or_insert((0, reason.to_owned())).0 += 1;
         let is_before = one.start_us < self.window.from_us && of_session.is_none();

@@ -21,6 +21,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("line_prefix", "\"\"", "log_line_prefix of a stderr log of PostgreSQL; empty: one of the usual ones"),
     OptionSpec::new("log_timezone", "UTC", "the zone of stamps without one, such as +02:00 or CET"),
     OptionSpec::new("sql_mode", "\"\"", "sql_mode of the log's server; ANSI_QUOTES and NO_BACKSLASH_ESCAPES matter"),
+    OptionSpec::new(
+        "charset",
+        "\"\"",
+        "character set of sessions that set none, as clients of the log's server had it, such as latin1; empty: each server's own",
+    ),
     OptionSpec::new("max_bad", "1%", "share of entries of the log that may be unreadable"),
     OptionSpec::new("partial_log", "false", "take a log that seems to leave out statements"),
     OptionSpec::new(
@@ -35,6 +40,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("exclude_users", "[]", "leave out sessions of these users"),
     OptionSpec::new("digests", "[]", "replay these statements only, by their ids in `dbduel digest`"),
     OptionSpec::new("exclude_digests", "[]", "leave out these statements"),
+    OptionSpec::new("reads_only", "false", "leave out what may change data, and count it"),
     OptionSpec::new(
         "summary",
         "\"\"",
@@ -42,6 +48,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     )
     .paths(&["summary"])
     .opened(),
+    OptionSpec::new(
+        "weights",
+        "log",
+        "the calls by which digests make up the total: log, or summary: those that the log's server counted",
+    ),
     OptionSpec::new("merge_numbered_names", "false", "count names that differ in their numbers as one digest"),
     OptionSpec::new(
         "data",
@@ -195,6 +206,17 @@ pub fn settings(options: &Options) -> Result<Settings, OptionError> {
             _ => Some(options.duration("warmup")?),
         },
     })
+}
+
+/// The character set that sessions begin with.
+pub fn charset(options: &Options) -> Result<Option<String>, OptionError> {
+    let name = options.text("charset")?.trim_matches('"');
+    let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    match name {
+        "" => Ok(None),
+        _ if is_name => Ok(Some(name.to_owned())),
+        _ => Err(options.error("charset", "a name such as \"latin1\" was expected".to_owned())),
+    }
 }
 
 /// The totals of the log's server, where they are given.

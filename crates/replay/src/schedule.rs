@@ -217,6 +217,13 @@ pub mod tests {
         assert_eq!(limit(9_000_000, StatementLimit::Off), NO_LIMIT);
     }
 
+    /// Digests of PostgreSQL, each timed apart.
+    pub fn timed_schedule(texts: &[&str]) -> Schedule {
+        let digest = |text: &&str| capture::Digest { text: text.as_bytes().to_vec(), ..capture::Digest::default() };
+        let digests = texts.iter().map(|text| About::of(&digest(text), false)).collect();
+        Schedule { digests, timed: (0..texts.len() as u32).collect(), ..Schedule::default() }
+    }
+
     pub fn statement(digest: u32) -> Statement {
         Statement {
             due_us: 0,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use capture::{Class, Coverage, Total};
+use capture::{Class, Coverage, ServerTotals, Total};
 use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Rows};
 use load::{
     AnswerLog, Answering, Asked, Bells, ClientFuture, Compared, DerivedMetrics, HasPlans, LoggedDigest, Metric,
@@ -12,7 +12,7 @@ use load::{
 
 use crate::client::{CANCELLED, COUNTS, Client, ORDER_BROKEN, ORDER_WAIT_US};
 use crate::digest::About;
-use crate::options::{OPTIONS, Pacing, Settings, StatementLimit, own_data, settings, source, summary};
+use crate::options::{OPTIONS, Pacing, Settings, StatementLimit, charset, own_data, settings, source, summary};
 use crate::order::Order;
 use crate::plans;
 use crate::run::Run;
@@ -51,6 +51,10 @@ struct Replay {
     own_data: Option<OwnData>,
     /// What its data are recognised by: the log is no part of them.
     data_key: String,
+    /// What each session begins with.
+    opening: Option<Arc<str>>,
+    /// Calls on the log's server of what is timed, where the total is of these.
+    weights: Option<Arc<[u64]>>,
     /// How much of its server's work the log has.
     coverage: Option<String>,
     /// Of one load, for each time that the sessions are replayed at once; none before.
@@ -66,9 +70,17 @@ impl Replay {
         let own_data = own_data(options)?;
         let schedule = schedule(&source)?;
         let texts = || schedule.digests.iter().map(|about| about.text.as_bytes());
-        let coverage = summary(options)?.and_then(|totals| covered(&totals.covered_by(texts())));
+        let totals = summary(options)?;
+        let weights = match (options.choice("weights", &["log", "summary"])?, &totals) {
+            (0, _) => None,
+            (_, Some(totals)) => Some(weights(&schedule, totals)?.into()),
+            (_, None) => return Err(options.error("weights", "`summary` was expected beside it".to_owned())),
+        };
+        let coverage = totals.and_then(|totals| covered(&totals.covered_by(texts())));
         let data_key = data_key(own_data.as_ref());
-        let replay = Replay { schedule, settings, data_key, coverage, own_data, runs: Vec::new(), answers: None };
+        let opening = charset(options)?.map(|charset| opening(&charset, schedule.is_mysql).into());
+        let (runs, answers) = (Vec::new(), None);
+        let replay = Replay { schedule, settings, data_key, opening, weights, coverage, own_data, runs, answers };
         let writes = replay.schedule.facts.writes.as_ref().filter(|_| replay.settings.amplify > 1);
         if let Some(writes) = writes {
             let expected = format!("a log that only reads was expected beside it: this one has {writes}");
@@ -141,6 +153,30 @@ impl Replay {
     }
 }
 
+/// The total of `weights = "summary"`.
+const WEIGHTED: &str = "weighted_seconds";
+
+/// Calls on the log's server of each place that is timed.
+fn weights(schedule: &Schedule, totals: &ServerTotals) -> Result<Vec<u64>, OptionError> {
+    let mut weights = vec![0; schedule.timed_names().len()];
+    for (at, about) in schedule.digests.iter().enumerate() {
+        // What databases have alike is counted once by the server.
+        let alike = schedule.digests.iter().filter(|one| one.text == about.text).count() as u64;
+        let calls = totals.calls_of(about.text.as_bytes()) / alike;
+        weights.get_mut(schedule.timed_as(at as u32)).into_iter().for_each(|weight| *weight += calls);
+    }
+    if weights.iter().all(|calls| *calls == 0) {
+        let expected = "the totals of the log's server were expected: none of the log's statements is in `summary`";
+        return Err(OptionError::new("weights", expected));
+    }
+    Ok(weights)
+}
+
+fn weighted_seconds(tally: &Tally, weights: &[u64]) -> f64 {
+    let timed = tally.statements.iter().zip(weights).filter(|(one, _)| one.count > 0);
+    timed.map(|(one, calls)| one.latency.mean_ms() / 1e3 * *calls as f64).sum()
+}
+
 /// `the log has 93.9 % of the calls and 18.2 % of the time that its server counted; most of what it lacks: vacuum t (45.5 %)`
 fn covered(coverage: &Coverage) -> Option<String> {
     let [calls, time] = coverage.shares()?.map(|share| 100.0 * share);
@@ -153,6 +189,11 @@ fn covered(coverage: &Coverage) -> Option<String> {
     let most =
         if missing.is_empty() { String::new() } else { format!("; most of what it lacks: {}", missing.join(", ")) };
     Some(format!("the log has {calls:.1} % of the calls and {time:.1} % of the time that its server counted{most}"))
+}
+
+/// The statement that gives a session a character set.
+fn opening(charset: &str, is_mysql: bool) -> String {
+    if is_mysql { format!("SET NAMES {charset}") } else { format!("SET client_encoding = '{charset}'") }
 }
 
 fn data_key(own_data: Option<&OwnData>) -> String {
@@ -171,6 +212,11 @@ impl Workload for Replay {
     fn spec(&self) -> WorkloadSpec {
         let writes = self.schedule.facts.writes.is_some();
         let primary = match self.settings.pacing {
+            _ if self.weights.is_some() => Metric {
+                name: WEIGHTED,
+                unit: "s",
+                title: "service times of statements, each as often as production called it",
+            },
             Pacing::Due(_) => {
                 Metric { name: "response_seconds", unit: "s", title: "response times of all statements together" }
             }
@@ -219,6 +265,7 @@ impl Workload for Replay {
             connection,
             uses,
             prepared: Vec::new(),
+            opening: self.opening.clone(),
             answers: self.answers.clone(),
             rows: Rows::with_names(),
             second: None,
@@ -425,6 +472,34 @@ impl DerivedMetrics for Replay {
             Pacing::Due(_) => [response, seconds],
             Pacing::Fast => [seconds, response],
         };
-        primary.into_iter().chain([("order_wait_s", count(tally, ORDER_WAIT_US) / 1e6)]).collect()
+        let weighted = self.weights.as_ref().map(|weights| (WEIGHTED, weighted_seconds(tally, weights)));
+        let waited = ("order_wait_s", count(tally, ORDER_WAIT_US) / 1e6);
+        weighted.into_iter().chain(primary).chain([waited]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use load::StatementTally;
+
+    use super::*;
+    use crate::schedule::tests::timed_schedule;
+
+    #[test]
+    fn the_total_by_production_has_each_statement_as_often_as_production_called_it() {
+        let table = "query,calls,total_exec_time\nselect a from t,900,1\nselect b from t,100,1\n";
+        let totals = ServerTotals::read(table.as_bytes()).unwrap();
+        let schedule = timed_schedule(&["select a from t", "select b from t", "commit"]);
+        let weights = weights(&schedule, &totals).unwrap();
+        assert_eq!(weights, [900, 100, 0]);
+        let mut tally = Tally { statements: vec![StatementTally::default(); 3], ..Tally::default() };
+        for (statement, ms) in tally.statements.iter_mut().zip([1, 10, 1_000]) {
+            statement.count = 1;
+            statement.latency.record(ms * 1_000_000);
+        }
+        let seconds = weighted_seconds(&tally, &weights);
+        assert!((seconds - 1.9).abs() < 0.06, "{seconds}");
+        let unknown = self::weights(&timed_schedule(&["commit"]), &totals);
+        assert!(unknown.unwrap_err().expected.contains("none of the log's statements"));
     }
 }

@@ -168,6 +168,15 @@ fn workload_text(workload: &WorkloadRecord, swept: bool) -> String {
     if !workload.options.is_empty() {
         let _ = writeln!(text, "    options: {}", pairs(&workload.shown_options()));
     }
+    if workload.replays {
+        text.extend(workload.notes.iter().map(|note| format!("    {note}\n")));
+        let judged = workload.digests.values().filter(|digest| digest.is_judged).count();
+        let _ = writeln!(
+            text,
+            "    {judged} of {} timed digests can have a verdict: 30 calls in the measured part, and a thousandth of the log's time",
+            workload.digests.len()
+        );
+    }
     text
 }
 

@@ -292,6 +292,17 @@ fn users_databases_and_digests_choose_what_is_replayed() {
 }
 
 #[test]
+fn of_a_log_that_writes_its_reads_alone_can_be_replayed() {
+    let texts = ["begin", "select v from t where id = 1", "update t set v = 2 where id = 1", "commit"];
+    let rows: Vec<_> = texts.iter().map(|text| took(0, &format!("statement: {text}"))).collect();
+    let rows: Vec<_> = rows.iter().zip(0u32..).map(|(text, at)| (at * 1_000, 7, text.as_str(), "", None)).collect();
+    let replayed = filtered("pg.csv", &csv(&rows), &Filter::of_reads(), false).unwrap();
+    assert_eq!((replayed.statements.len(), replayed.facts.writes.clone()), (3, None));
+    let [(kind, count, _)] = replayed.facts.left_out.as_slice() else { panic!("{:?}", replayed.facts) };
+    assert_eq!((kind.as_str(), *count), ("writes", 1));
+}
+
+#[test]
 fn gaps_are_cut_and_answers_keep_the_time_of_the_log() {
     let messages = [took(1, "statement: select 1"), took(1, "statement: select now()"), took(1, "statement: select 2")];
     let rows = [(1, 7), (9_001, 7), (9_051, 8)];
