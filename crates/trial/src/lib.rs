@@ -33,7 +33,7 @@ pub use environment::{DataFolder, Environment, RunningServer};
 pub use generator::{Generated, Made, OfWorkers};
 pub use host::{ClientCpus, Interrupted};
 pub use meeting::Meeting;
-pub use metrics::metrics;
+pub use metrics::{COMMITTED_MIN, metrics};
 pub use operations::remarks;
 pub use paired::run_duet;
 pub use plans::Explaining;

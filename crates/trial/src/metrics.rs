@@ -33,6 +33,9 @@ const PAGES_OF_A_CALL_BYTES: f64 = 2.0 * 4096.0;
 /// A ratio above this cannot come from writes that a cache still holds back.
 const INFLATED: f64 = 2.0;
 
+/// A trial without a commit is not left out because of its result: what it cost is divided by half a transaction.
+pub const COMMITTED_MIN: f64 = 0.5;
+
 /// Named as in the JSON report.
 pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &dyn Workload) -> BTreeMap<String, f64> {
     if workload.is_one_pass() {
@@ -70,8 +73,7 @@ pub fn metrics(tally: &Tally, readings: &Readings, in_process: bool, workload: &
     }
     put("occupancy", tally.occupancy());
     put(latency::BUSY_CLIENTS, tally.busy_clients());
-    // A trial without a commit is not left out because of its result: it cost as much as half a transaction.
-    let committed = (tally.committed as f64).max(0.5);
+    let committed = (tally.committed as f64).max(COMMITTED_MIN);
     for (per_transaction, counted) in PER_TRANSACTION {
         let is_stored = !(*counted == WRITTEN && counts_whole_folios(&readings.values, seconds));
         if let Some(count) = readings.values.get(*counted).filter(|_| is_stored) {

@@ -3,6 +3,7 @@
 use super::Findings;
 use record::format::{Series, Status, TrialRecord};
 use report::Evidence;
+use trial::COMMITTED_MIN;
 use trial::observe::{MHZ, flags_of_host, is_flag_of_host};
 
 /// A rate and its count are rounded differently.
@@ -59,7 +60,7 @@ fn cost(trial: &TrialRecord, differs: &mut impl FnMut(String)) -> bool {
     let (Some(stored), Some(committed)) = (value("cpu_us_per_tx"), value("transactions.committed")) else {
         return false;
     };
-    let again = cpu_s * 1e6 / committed;
+    let again = cpu_s * 1e6 / committed.max(COMMITTED_MIN);
     if (again / stored - 1.0).abs() > ROUNDING {
         differs(format!("cpu_us_per_tx is {stored}, {cpu_s} s for {committed} transactions give {again}"));
     }

@@ -345,6 +345,12 @@ fn flags_of_the_host_and_cpu_are_those_of_the_samples() {
     spoil(&set("host_steal_share", 0.5), "host_steal_share is 0.5, its seconds give 0.02");
     spoil(&set("server_cpu_user_s", 2.0), "the server's CPU time is 4 s, its seconds give 8 s");
     spoil(&set("host_cpu_mhz", 2900.0), "host_cpu_mhz is 2900, its seconds give 3000");
+    let without_commit = |trial: &mut TrialRecord| {
+        trial.metrics.insert("transactions.committed".into(), 0.0);
+        trial.metrics.insert("cpu_us_per_tx".into(), 16e6);
+    };
+    let differences = of_run(&watched(runs.path(), without_commit)).unwrap().differences;
+    assert!(!differences.iter().any(|line| line.contains("cpu_us_per_tx")), "{differences:?}");
     let quiet = |trial: &mut TrialRecord| {
         trial.metrics.insert("host_steal_share".into(), 0.0);
         trial.flags.clear();
