@@ -127,7 +127,7 @@ pub fn run(walk: &Walk, dbduel: &Path) -> Result<Option<usize>> {
     Ok(Some(wrong.len()))
 }
 
-/// Of comparisons of a server with itself so many may have a verdict: at 5 % each, more come once in a thousand times.
+/// Of comparisons of a server with itself so many may have a verdict: at 5 % each, more come once in four hundred times.
 fn verdicts_max(repeats: u32) -> usize {
     1 + (0.2 * f64::from(repeats)) as usize
 }

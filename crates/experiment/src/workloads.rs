@@ -336,8 +336,8 @@ fn refuse_clients(reader: &mut Reader, section: &Section, name: &str, needs: &Ne
 
 /// A log runs on the data that it began with, put back before each trial; on a target one that only reads, on what is there.
 fn expect_data_of_the_log(reader: &mut Reader, section: &Section, name: &str, needs: &Needs, contenders: &[Contender]) {
-    let mut targets = contenders.iter().filter(|one| is_target(one));
-    if let (Some(statement), Some(target)) = (&needs.log_writes, targets.next()) {
+    let target = contenders.iter().find(|one| is_target(one));
+    if let (Some(statement), Some(target)) = (&needs.log_writes, target) {
         let what = format!(
             "the log of `{name}` changes data, as `{statement}` does, and contender `{}` is a target",
             target.name

@@ -1,8 +1,9 @@
 //! What wakes clients that wait for other clients: a bell for each worker.
 //!
 //! A client waits for a condition that others make true, such as the end of a transaction. Whoever may have made it
-//! true rings, which costs a system call only where somebody listens in another worker. No ring is lost: a listener counts itself before
-//! it looks at its condition for the last time, and a ringer has changed the condition before it looks for listeners.
+//! true rings, which costs a system call only where somebody listens in another worker. No ring is lost: a listener
+//! counts itself before it looks at its condition for the last time, and a ringer has changed the condition before it
+//! looks for listeners.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};

@@ -47,7 +47,7 @@ struct OfClient {
     /// Its statement was asked to end.
     is_cancelled: AtomicBool,
     /// What cancels a statement of its session.
-    canceller: Mutex<Option<Canceller>>,
+    canceller: Mutex<Option<Arc<Canceller>>>,
 }
 
 /// How often statements are looked at that may run too long.
@@ -80,8 +80,9 @@ impl Run {
 
     fn cancel_what_is_over(&self, now_ns: u64) {
         for client in self.clients.iter().filter(|client| client.limit_ns.load(Ordering::Relaxed) <= now_ns) {
-            let canceller = client.canceller.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(canceller) = canceller.as_ref() else { continue };
+            // Nobody waits for the lock while the server is asked.
+            let canceller = client.canceller.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let Some(canceller) = canceller else { continue };
             // Said before, since the statement may be answered before the request is. Until it is answered, it is made again.
             client.is_cancelled.store(true, Ordering::Relaxed);
             if canceller.cancel().is_err() {
@@ -92,7 +93,8 @@ impl Run {
 
     /// The session of a client is another one from now on.
     pub fn has_session(&self, client: u32, canceller: Option<Canceller>) {
-        *self.clients[client as usize].canceller.lock().unwrap_or_else(PoisonError::into_inner) = canceller;
+        let place = &self.clients[client as usize].canceller;
+        *place.lock().unwrap_or_else(PoisonError::into_inner) = canceller.map(Arc::new);
     }
 
     /// A client sends a statement that is cancelled then.

@@ -1,5 +1,6 @@
 //! The workload that `dbduel list` shows.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -158,11 +159,12 @@ const WEIGHTED: &str = "weighted_seconds";
 
 /// Calls on the log's server of each place that is timed.
 fn weights(schedule: &Schedule, totals: &ServerTotals) -> Result<Vec<u64>, OptionError> {
+    // What databases have alike is counted once by the server.
+    let mut alike: HashMap<&str, u64> = HashMap::new();
+    schedule.digests.iter().for_each(|about| *alike.entry(&about.text).or_default() += 1);
     let mut weights = vec![0; schedule.timed_names().len()];
     for (at, about) in schedule.digests.iter().enumerate() {
-        // What databases have alike is counted once by the server.
-        let alike = schedule.digests.iter().filter(|one| one.text == about.text).count() as u64;
-        let calls = totals.calls_of(about.text.as_bytes()) / alike;
+        let calls = totals.calls_of(about.text.as_bytes()) / alike[about.text.as_str()];
         weights.get_mut(schedule.timed_as(at as u32)).into_iter().for_each(|weight| *weight += calls);
     }
     if weights.iter().all(|calls| *calls == 0) {
@@ -372,7 +374,7 @@ impl Replays for Replay {
         let limit_s = self.settings.stall_limit.as_secs_f64();
         let why = || format!("{broken} transactions began before their turn, behind {limit_s} s without an answer");
         let cancelled = count(tally, CANCELLED);
-        let longer = || format!("{cancelled} statements were cancelled: they ran longer than statement_limit allows");
+        let longer = || format!("{} cancelled, beyond statement_limit", counted(cancelled as usize, "statement"));
         let bound = is_bound.then(|| ("order-bound".to_owned(), bound()));
         let broken = (broken > 0.0).then(|| ("order-broken".to_owned(), why()));
         let cancelled = (cancelled > 0.0).then(|| ("cancelled".to_owned(), longer()));
