@@ -38,6 +38,8 @@ struct Shop {
 }
 
 const DOUBLINGS: u32 = 13;
+/// Far more than it has, and so little that it needs no large disk.
+const LOG_MAX: &str = "64MiB";
 pub const DATABASE: &str = "shop";
 
 const OF_MYSQL: Shop = Shop {
@@ -220,7 +222,18 @@ impl Production<'_> {
         let target = self.target()?;
         let time = format!("{}s", seconds + 3);
         let mut capture = Command::new(self.dbduel);
-        capture.args(["capture", "--target", &target, "--yes", "--out", "shop.dbcap", "--for", &time]);
+        capture.args([
+            "capture",
+            "--target",
+            &target,
+            "--yes",
+            "--out",
+            "shop.dbcap",
+            "--for",
+            &time,
+            "--max",
+            LOG_MAX,
+        ]);
         let capture = capture.current_dir(self.folder).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let is_on = if self.is_postgres() {
             ["SHOW log_min_duration_statement", "0"]

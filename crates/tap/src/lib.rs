@@ -13,6 +13,7 @@ mod plan;
 mod postgres;
 mod server;
 mod settings;
+mod space;
 mod state;
 mod watch;
 
@@ -22,5 +23,6 @@ pub use plan::{Change, Plan, Source};
 pub use postgres::LINE_PREFIX;
 pub use server::Tapped;
 pub use settings::{put_back, switch_on};
+pub use space::Space;
 pub use state::{State, beside};
 pub use watch::{Ended, Limits, Seen, counted, watch};

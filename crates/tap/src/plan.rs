@@ -4,6 +4,7 @@ use anyhow::{Result, bail, ensure};
 use driver::Dialect;
 
 use crate::log::Log;
+use crate::space::Space;
 
 /// Which log is switched on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// What the file system of the log has free; None where that cannot be seen from here.
+    pub fn space(&self, log_max: u64) -> Option<Space> {
+        self.log.folder().and_then(|folder| Space::of(folder, log_max))
+    }
+
     /// Every statement that switches the log on.
     pub fn statements(&self) -> Vec<String> {
         self.changes

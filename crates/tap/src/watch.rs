@@ -1,14 +1,13 @@
 //! The minutes in which the log is on: how much is written, how much is left, how the server does.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use driver::Admin;
-use nix::sys::statvfs::statvfs;
 
 use crate::plan::{Plan, reload};
+use crate::space::Space;
 
 /// How often the size is looked at.
 const POLL: Duration = Duration::from_millis(100);
@@ -16,8 +15,6 @@ const POLL: Duration = Duration::from_millis(100);
 const SWITCHING: Duration = Duration::from_millis(10);
 /// How often somebody is told.
 const TELL: Duration = Duration::from_secs(1);
-/// Of the file system; below it the log ends.
-const FREE_SHARE_MIN: f64 = 0.10;
 
 /// When the log is switched off.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +70,7 @@ pub fn watch(
             Some(Ended::Interrupted)
         } else if until_full < SWITCHING {
             Some(Ended::Size)
-        } else if plan.log.folder().is_some_and(is_nearly_full) {
+        } else if plan.space(limits.bytes).is_some_and(Space::is_short) {
             Some(Ended::Disk)
         } else {
             (elapsed >= limits.time).then_some(Ended::Time)
@@ -103,8 +100,4 @@ pub fn counted(admin: &mut Admin, plan: &Plan) -> Result<u64> {
     let row = admin.rows(plan.counter)?.into_iter().next();
     let number = row.and_then(|row| row.into_iter().next_back().flatten());
     number.and_then(|number| number.parse().ok()).context("the server does not count its statements")
-}
-
-fn is_nearly_full(folder: &Path) -> bool {
-    statvfs(folder).is_ok_and(|it| (it.blocks_available() as f64) < it.blocks() as f64 * FREE_SHARE_MIN)
 }

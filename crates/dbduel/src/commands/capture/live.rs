@@ -12,7 +12,7 @@ use experiment::{TargetUrl, shell_word};
 use record::format::figures::grouped;
 use record::quantity::{bytes_text, duration_text};
 use tap::guard::Guard;
-use tap::{Ended, Fetched, Limits, Plan, Seen, Source, State, Tapped};
+use tap::{Ended, Fetched, Limits, Plan, Seen, Source, Space, State, Tapped};
 
 use super::made::{Content, make, making};
 use crate::cli::{CaptureArgs, exit};
@@ -51,6 +51,9 @@ pub fn capture(target: &str, out: &Path, args: &CaptureArgs) -> Result<u8, Failu
             plan.statements().into_iter().chain(["-- and back:".to_owned()]).chain(plan.statements_back()).collect();
         print(&(lines.join(";\n").replace("back:;", "back:") + ";\n"))?;
         return Ok(exit::DONE);
+    }
+    if let Some(space) = plan.space(args.live.max).filter(|space| space.is_short()) {
+        Err(short_of_space(space))?;
     }
     if !is_agreed(args)? {
         return Ok(exit::DONE);
@@ -124,6 +127,14 @@ fn described(server: &Tapped, plan: &Plan, args: &CaptureArgs, rate: f64) -> Str
     lines.join("\n")
 }
 
+fn short_of_space(space: Space) -> anyhow::Error {
+    let [free, needed] = [space.free, space.needed].map(bytes_text);
+    anyhow!(
+        "{free} of the file system of the log are free, and {needed} have to stay so; nothing was changed\n  next: make \
+         room there, or allow less with --max (four times that stays free, and no more than a tenth of the file system)"
+    )
+}
+
 fn shown(value: &str) -> String {
     if value.is_empty() { "(nothing)".to_owned() } else { value.to_owned() }
 }
@@ -159,7 +170,7 @@ fn ending(ended: Ended, seen: &Seen, plan: &Plan, before: f64) -> String {
     let why = match ended {
         Ended::Time => "the time is over",
         Ended::Size => "the log has the size of --max",
-        Ended::Disk => "less than 10 % of the server's file system is free",
+        Ended::Disk => "too little of the log's file system is free",
         Ended::Interrupted => "interrupted",
     };
     format!("logged for {}: {why}; {}\n", duration_text(seen.elapsed), compared(seen, plan, before))
