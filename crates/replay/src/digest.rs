@@ -58,7 +58,7 @@ impl About {
             text: shown,
             total_us: digest.total_us,
             longest_us: 0,
-            kind: kind_of(text),
+            kind: if digest.skipped.is_some() { Kind::Write } else { kind_of(text) },
             locks: if is_mysql { locks_of_mysql(text) } else { locks_of_postgres(text) },
             rolls_back: matches!(first, b"rollback" | b"abort") && !has(text, b" to "),
             is_use: is_mysql && first == b"use",

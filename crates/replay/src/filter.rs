@@ -3,7 +3,7 @@
 //! Users choose sessions, the window whole transactions, by their starts; databases and digests choose statements. What a
 //! session had SET before the window still holds in it.
 
-use capture::{Instance, Moment};
+use capture::{Instance, Moment, Skipped};
 use load::{OptionError, OptionValue, Options};
 
 use crate::digest::{About, Kind};
@@ -19,6 +19,8 @@ pub struct Filter {
     databases: Names,
     users: Names,
     digests: Names,
+    /// Kinds that are replayed though they are left out as a rule.
+    included: Vec<Skipped>,
     /// What may change data is left out.
     reads_only: bool,
 }
@@ -67,8 +69,13 @@ impl Filter {
             databases: names("databases", "exclude_databases")?,
             users: names("users", "exclude_users")?,
             digests: names("digests", "exclude_digests")?,
+            included: included(options)?,
             reads_only: options.flag("reads_only")?,
         })
+    }
+
+    pub fn includes(&self, kind: Skipped) -> bool {
+        self.included.contains(&kind)
     }
 
     /// Whether statements are chosen by what they are; such a log leaves some out and is no mistake.
@@ -115,6 +122,29 @@ impl Filter {
     }
 }
 
+/// What a log holds whole and is left out for what it does, or for who sent it.
+const SESSIONS: [Skipped; 2] = [Skipped::Backup, Skipped::Own];
+const STATEMENTS: [Skipped; 3] = [Skipped::Account, Skipped::Server, Skipped::FileAccess];
+
+fn included(options: &Options) -> Result<Vec<Skipped>, OptionError> {
+    let kind = |name: String| {
+        SESSIONS.into_iter().chain(STATEMENTS).find(|kind| kind.name() == name).ok_or_else(|| {
+            let names: Vec<_> = SESSIONS.iter().chain(&STATEMENTS).map(|kind| format!("\"{}\"", kind.name())).collect();
+            options.error("include", format!("kinds out of {} were expected", names.join(", ")))
+        })
+    };
+    let kinds: Vec<Skipped> = options.list("include")?.into_iter().map(kind).collect::<Result<_, _>>()?;
+    // Nothing puts back what they do to a server that dbduel has not started.
+    match kinds.iter().find(|kind| STATEMENTS.contains(kind)) {
+        Some(kind) if options.flag("writes")? => {
+            let expected =
+                format!("no \"{}\" was expected beside `writes`: a running server is not changed so", kind.name());
+            Err(options.error("include", expected))
+        }
+        _ => Ok(kinds),
+    }
+}
+
 /// When the data were taken, where that is said: what of the log is older is in them.
 fn position(options: &Options, offset_secs: i64) -> Result<Option<i64>, OptionError> {
     let OptionValue::Table(entries) = options.value("data") else { return Ok(None) };
@@ -156,6 +186,10 @@ impl Filter {
     pub fn behind_data_of(text: &str) -> Filter {
         let position_us = Moment::parse(text, 0).map(|moment| moment.in_log(0, 0, 0));
         Filter { position_us, ..Filter::default() }
+    }
+
+    pub fn with(kind: Skipped) -> Filter {
+        Filter { included: vec![kind], ..Filter::default() }
     }
 
     pub fn of_reads() -> Filter {

@@ -60,6 +60,8 @@ pub struct Wanted<'a> {
     pub accepts_partial: bool,
     /// More of a gap without statements is cut.
     pub idle_max: Option<Duration>,
+    /// Digests that are timed apart, at 200 KiB a client thread each.
+    pub digests_max: usize,
 }
 
 pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
@@ -70,7 +72,7 @@ pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, R
     let format = capture.contents.logs.first().and_then(|(format, ..)| Format::of_name(format));
     let is_mysql = format.is_some_and(Format::is_mysql);
     let digests: Vec<About> = capture.digests.iter().map(|digest| About::of(digest, is_mysql)).collect();
-    let timed = timed(&capture.digests);
+    let timed = timed(&capture.digests, wanted.digests_max);
     let logs = capture.contents.logs.iter().map(|(_, path, _)| path.clone()).collect();
     let mut maker = Maker {
         filter,
@@ -98,23 +100,20 @@ pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, R
     if !(wanted.accepts_partial || filter.chooses()) {
         maker.expect_whole()?;
     }
-    let skipped = &capture.contents.skipped;
-    maker.left_out.extend(skipped.iter().map(|(kind, count)| (kind.name(), (*count, kind.reason().to_owned()))));
+    let skipped = capture.contents.skipped.iter().filter(|(kind, _)| !filter.includes(**kind));
+    maker.left_out.extend(skipped.map(|(kind, count)| (kind.name(), (*count, kind.reason().to_owned()))));
     let mut schedule = maker.finish(is_coarse, wanted.idle_max);
     schedule.facts.data_are_older_us = data_are_older_us;
     Ok(schedule)
 }
 
-/// Digests that are timed apart, at 200 KiB a client thread each.
-const TIMED_MAX: usize = 200;
-
 /// The place of each digest among those that are timed: the ones that cost most in the log, or were called most; the
 /// others share a place behind them.
-fn timed(digests: &[capture::Digest]) -> Vec<u32> {
+fn timed(digests: &[capture::Digest], max: usize) -> Vec<u32> {
     let mut order: Vec<usize> = (0..digests.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse((digests[*at].total_us, digests[*at].calls)));
-    let mut places = vec![TIMED_MAX as u32; digests.len()];
-    order.iter().take(TIMED_MAX).enumerate().for_each(|(place, at)| places[*at] = place as u32);
+    let mut places = vec![max as u32; digests.len()];
+    order.iter().take(max).enumerate().for_each(|(place, at)| places[*at] = place as u32);
     places
 }
 
@@ -149,7 +148,9 @@ impl Maker<'_> {
         match one.act {
             Act::Connect => session.left_out = self.filter.why_not_user(one.user),
             Act::Quit => session.quit = Some((one.start_us, place)),
-            act if act.is_statement() && one.skipped.is_none() => return self.chosen(one, place),
+            act if act.is_statement() && one.skipped.is_none_or(|kind| self.filter.includes(kind)) => {
+                return self.chosen(one, place);
+            }
             _ => {}
         }
         Ok(())

@@ -40,6 +40,11 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec::new("exclude_users", "[]", "leave out sessions of these users"),
     OptionSpec::new("digests", "[]", "replay these statements only, by their ids in `dbduel digest`"),
     OptionSpec::new("exclude_digests", "[]", "leave out these statements"),
+    OptionSpec::new(
+        "include",
+        "[]",
+        "replay these kinds of what is left out as a rule: backup, dbduel (sessions), account, server, file access (statements)",
+    ),
     OptionSpec::new("reads_only", "false", "leave out what may change data, and count it"),
     OptionSpec::new(
         "summary",
@@ -52,6 +57,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "weights",
         "log",
         "the calls by which digests make up the total: log, or summary: those that the log's server counted",
+    ),
+    OptionSpec::new(
+        "max_digests",
+        "200",
+        "digests that have times of their own, those that cost most in the log; the others share one line. Each takes 200 KiB for every client thread",
     ),
     OptionSpec::new("merge_numbered_names", "false", "count names that differ in their numbers as one digest"),
     OptionSpec::new(
@@ -162,6 +172,8 @@ pub struct Source {
     pub filter: Filter,
     /// More of a gap without statements is cut.
     pub idle_max: Option<Duration>,
+    /// Digests that are timed apart.
+    pub digests_max: usize,
     /// The data have the values that an anonymised capture has.
     pub are_data_anonymised: bool,
 }
@@ -273,6 +285,7 @@ pub fn source(options: &Options) -> Result<Source, OptionError> {
             "off" => None,
             _ => Some(options.duration("skip_idle")?),
         },
+        digests_max: options.number("max_digests", 1, 10_000)? as usize,
         are_data_anonymised: flag_of_data(options, "anonymized")?,
     })
 }

@@ -54,7 +54,12 @@ fn read(source: &Source) -> Result<Schedule, OptionError> {
     let of_log = |why: String| OptionError::new("log", why);
     let make = |capture: &mut Capture| {
         expect_same_values(capture.contents.is_anonymised, source.are_data_anonymised)?;
-        let wanted = Wanted { filter: &source.filter, accepts_partial: source.partial_log, idle_max: source.idle_max };
+        let wanted = Wanted {
+            filter: &source.filter,
+            accepts_partial: source.partial_log,
+            idle_max: source.idle_max,
+            digests_max: source.digests_max,
+        };
         making::schedule(capture, wanted).map_err(|(key, why)| OptionError::new(key, why))
     };
     if let [path] = paths.as_slice()

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use capture::{Making, Options};
+use capture::{Making, Options, Skipped};
 
 use super::*;
 use crate::order::Order;
@@ -30,11 +30,11 @@ fn csv(rows: &[Row<'_>]) -> String {
 }
 
 fn made(name: &str, log: &str, accepts_partial: bool) -> Result<Schedule, Refusal> {
-    wanted(name, log, Wanted { filter: &Filter::default(), accepts_partial, idle_max: None })
+    wanted(name, log, Wanted { filter: &Filter::default(), accepts_partial, idle_max: None, digests_max: 200 })
 }
 
 fn filtered(name: &str, log: &str, filter: &Filter, accepts_partial: bool) -> Result<Schedule, Refusal> {
-    wanted(name, log, Wanted { filter, accepts_partial, idle_max: None })
+    wanted(name, log, Wanted { filter, accepts_partial, idle_max: None, digests_max: 200 })
 }
 
 fn wanted(name: &str, log: &str, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
@@ -303,14 +303,50 @@ fn of_a_log_that_writes_its_reads_alone_can_be_replayed() {
 }
 
 #[test]
+fn kinds_that_are_left_out_as_a_rule_are_replayed_where_they_are_included() {
+    let texts = ["select 1", "grant select on t to app", "alter system set work_mem = '8MB'"];
+    let rows: Vec<_> = texts.iter().map(|text| took(0, &format!("statement: {text}"))).collect();
+    let rows: Vec<_> = rows.iter().zip(0u32..).map(|(text, at)| (at * 1_000, 7, text.as_str(), "", None)).collect();
+    let check = |filter: &Filter, statements: usize, left_out: &[&str], writes: Option<&str>| {
+        let replayed = filtered("pg.csv", &csv(&rows), filter, false).unwrap();
+        let kinds: Vec<_> = replayed.facts.left_out.iter().map(|(kind, ..)| kind.as_str()).collect();
+        assert_eq!((replayed.statements.len(), kinds.as_slice()), (statements, left_out));
+        assert_eq!(replayed.facts.writes.as_deref(), writes);
+    };
+    check(&Filter::default(), 1, &["account", "server"], None);
+    check(&Filter::with(Skipped::Account), 2, &["server"], Some("grant select on t to app"));
+    // SET and its like change no table, and yet no server that goes on afterwards.
+    check(&Filter::with(Skipped::Server), 2, &["account"], Some("alter system set work_mem = ?"));
+}
+
+#[test]
+fn digests_beyond_the_most_share_a_line() {
+    let texts = ["select a from t", "select b from t", "select c from t"];
+    let rows: Vec<_> = texts.iter().zip(1..).map(|(text, ms)| took(ms, &format!("statement: {text}"))).collect();
+    let rows: Vec<_> = rows.iter().zip(0u32..).map(|(text, at)| (at * 1_000, 7, text.as_str(), "", None)).collect();
+    let names = |digests_max| {
+        let filter = Filter::default();
+        let kept = Wanted { filter: &filter, accepts_partial: false, idle_max: None, digests_max };
+        wanted("pg.csv", &csv(&rows), kept).unwrap().timed_names()
+    };
+    let [all, two] = [3, 1].map(names);
+    assert_eq!((all.len(), two.len(), two[1].as_str()), (3, 2, "others"));
+    assert_eq!(two[0], all[0], "the one that cost most has a line of its own");
+}
+
+#[test]
 fn gaps_are_cut_and_answers_keep_the_time_of_the_log() {
     let messages = [took(1, "statement: select 1"), took(1, "statement: select now()"), took(1, "statement: select 2")];
     let rows = [(1, 7), (9_001, 7), (9_051, 8)];
     let rows: Vec<_> =
         rows.iter().zip(&messages).map(|((ms, session), text)| (*ms, *session, text.as_str(), "", None)).collect();
     let idle_max = Some(Duration::from_secs(2));
-    let schedule =
-        wanted("pg.csv", &csv(&rows), Wanted { filter: &Filter::default(), accepts_partial: false, idle_max }).unwrap();
+    let schedule = wanted(
+        "pg.csv",
+        &csv(&rows),
+        Wanted { filter: &Filter::default(), accepts_partial: false, idle_max, digests_max: 200 },
+    )
+    .unwrap();
     let dues: Vec<u64> = schedule.statements.iter().map(|one| one.due_us).collect();
     assert_eq!(dues, [0, 2_001_000, 2_051_000]);
     assert_eq!((schedule.facts.cut_us, schedule.facts.span_us), (6_999_000, 2_052_000));
