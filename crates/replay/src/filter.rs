@@ -137,8 +137,10 @@ fn included(options: &Options) -> Result<Vec<Skipped>, OptionError> {
     // Nothing puts back what they do to a server that dbduel has not started.
     match kinds.iter().find(|kind| STATEMENTS.contains(kind)) {
         Some(kind) if options.flag("writes")? => {
-            let expected =
-                format!("no \"{}\" was expected beside `writes`: a running server is not changed so", kind.name());
+            let expected = format!(
+                "sessions alone were expected beside `writes`: \"{}\" is for servers that dbduel starts",
+                kind.name()
+            );
             Err(options.error("include", expected))
         }
         _ => Ok(kinds),
