@@ -191,8 +191,10 @@ impl Connection for AnyConnection {
     }
 
     fn forget_statements(&mut self) {
-        if let AnyConnection::Postgres(connection) = self {
-            connection.forget_statements();
+        match self {
+            AnyConnection::MySql(connection) => connection.forget_statements(),
+            AnyConnection::Postgres(connection) => connection.forget_statements(),
+            AnyConnection::Sqlite(_) => {}
         }
     }
 

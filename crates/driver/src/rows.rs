@@ -59,6 +59,10 @@ pub enum Form {
     /// A time, which may have zeros behind its fraction.
     Time,
     Json,
+    /// A text of a fixed length: blanks at its end are none of its value.
+    Char,
+    /// `t` or `f`.
+    Flag,
 }
 
 /// The rows of one answer; of all its results, where a procedure gave several.

@@ -186,6 +186,7 @@ fn workload_record(workload: &WorkloadChoice, experiment: &Experiment) -> Worklo
         primary: (spec.primary != Metric::TPS).then_some(primary),
         kinds: spec.kinds.into_iter().map(kind_record).collect(),
         notes: spec.notes.into_iter().chain(spec.warnings).collect(),
+        scope: spec.scope,
         digests: digests.into_iter().flatten().map(digest).collect(),
     }
 }

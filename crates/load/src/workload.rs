@@ -162,6 +162,8 @@ pub struct WorkloadSpec {
     pub own_data: Option<OwnData>,
     /// Sentences without a full stop; one that has to stand beside any of its numbers is the first.
     pub notes: Vec<String>,
+    /// What part of the work its figures are of, where they are not of all: a sentence that stands beside each verdict.
+    pub scope: Option<String>,
     /// What is allowed and may be a mistake of the user's; likewise sentences.
     pub warnings: Vec<String>,
 }
@@ -184,6 +186,7 @@ impl WorkloadSpec {
             scratch: None,
             own_data: None,
             notes: Vec::new(),
+            scope: None,
             warnings: Vec::new(),
         }
     }

@@ -9,6 +9,8 @@ use driver::{Answer, Cell, Error, Form, Rows};
 use load::{Came, OneAnswer, Warnings, code_of};
 use sha2::{Digest, Sha256};
 
+use crate::portable::sqlstate;
+
 /// Of sums and means of inexact numbers no more digits count: they depend on the order in which the numbers are added.
 const DIGITS_OF_SUMS: usize = 12;
 
@@ -48,13 +50,23 @@ pub fn of(answer: &Result<Answer, Error>, rows: &Rows, are_sums: bool, digits: u
     OneAnswer { came: Came::Rows, count: answer.rows, in_order, any_order, names, ..OneAnswer::default() }
 }
 
+/// What of an answer servers of several kinds have: errors by SQLSTATE, rows that a change found, no names and no keys.
+pub fn of_any_kind(one: OneAnswer, answer: &Result<Answer, Error>) -> OneAnswer {
+    let came = match one.came {
+        Came::Error(code) => Came::Error(sqlstate(code)),
+        came => came,
+    };
+    let matched = answer.as_ref().ok().filter(|_| came == Came::Change).map(Answer::matched);
+    OneAnswer { came, count: matched.unwrap_or(one.count), names: 0, new_key: 0, ..one }
+}
+
 /// The codes of what `SHOW WARNINGS` returns: level, code, message.
 pub fn warnings(rows: &Rows) -> Warnings {
     let code = |row: usize| rows.int(row, 1).ok().and_then(|code| u16::try_from(code).ok());
     Warnings::of((0..rows.len()).filter_map(code))
 }
 
-fn padded(code: &str) -> [u8; 5] {
+pub fn padded(code: &str) -> [u8; 5] {
     let mut padded = [b' '; 5];
     padded.iter_mut().zip(code.bytes()).for_each(|(place, byte)| *place = byte);
     padded
@@ -83,6 +95,12 @@ fn canonical(text: &[u8], form: Form, digits: usize) -> Cow<'_, [u8]> {
         Form::Plain => Cow::Borrowed(text),
         Form::Decimal => Cow::Borrowed(without_last_zeros(text)),
         Form::Time => time(text),
+        Form::Char => text[..text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1)].into(),
+        Form::Flag => match text {
+            b"t" => b"1".into(),
+            b"f" => b"0".into(),
+            _ => text.into(),
+        },
         Form::Float => {
             std::str::from_utf8(text).ok().and_then(|text| float(text, digits)).map_or(text.into(), Cow::Owned)
         }
@@ -144,6 +162,10 @@ mod tests {
             (Form::Float, "-0", "0", true),
             (Form::Float, "NaN", "nan", true),
             (Form::Float, "0.1", "0.10000001", false),
+            (Form::Char, "ab  ", "ab", true),
+            (Form::Char, " ab", "ab", false),
+            (Form::Flag, "t", "1", true),
+            (Form::Flag, "f", "1", false),
             (Form::Time, "2031-05-04 10:00:00.500", "2031-05-04 10:00:00.5", true),
             (Form::Time, "2031-05-04 10:00:00.000000+02", "2031-05-04 10:00:00+02", true),
             (Form::Time, "2031-05-04 10:00:00+02", "2031-05-04 10:00:00+01", false),

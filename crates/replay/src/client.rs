@@ -14,6 +14,7 @@ use load::{AnswerLog, Attempt, Clock, Fatal, Outcome, Slot, Timing, code_of};
 use crate::answers;
 use crate::digest::Kind;
 use crate::options::{OnError, Pacing, Settings};
+use crate::portable::sqlstate;
 use crate::run::{Doing, Run};
 use crate::schedule::{How, Schedule, Session, Statement, Transaction};
 
@@ -173,9 +174,21 @@ impl Client {
         self.open_session().await?;
         self.prepared.clear();
         for text in &schedule.prepared[as_usize(&session.prepared)] {
-            self.prepared.push(self.connection.prepare_at_first_use(schedule.bytes(*text))?);
+            let prepared = self.prepare(schedule.bytes(*text))?;
+            self.prepared.push(prepared);
         }
         Ok(true)
+    }
+
+    /// MySQL prepares when it is asked to, PostgreSQL beside the first execution.
+    fn prepare(&mut self, text: &[u8]) -> Result<Prepared, Fatal> {
+        if !self.schedule.is_mysql {
+            return Ok(self.connection.prepare_at_first_use(text)?);
+        }
+        let text = String::from_utf8_lossy(text);
+        self.connection.prepare(&text).map_err(|error| {
+            Fatal::new(format!("`{text}` cannot be prepared: {error}\n  next: leave it out by `exclude_digests`"))
+        })
     }
 
     /// Waits, and returns false when the load was stopped, and whether there was a wait.
@@ -364,7 +377,7 @@ impl Client {
             counts.errors_missing += u64::from(statement.error.is_some());
             return Ok(Came::Out);
         };
-        if is_same(statement.error, &error) {
+        if is_same(statement.error, &error, self.schedule.facts.portable.is_some()) {
             counts.errors_as_logged += 1;
             return Ok(Came::Out);
         }
@@ -378,7 +391,8 @@ impl Client {
         let schedule = Arc::clone(&self.schedule);
         let about = &schedule.digests[statement.digest as usize];
         let second = schedule.log_us(statement.due_us).div_euclid(1_000_000);
-        if schedule.is_mysql && self.second != Some(second) {
+        let is_portable = schedule.facts.portable.is_some();
+        if schedule.is_mysql && !is_portable && self.second != Some(second) {
             // Columns may take the time as their default, so it is not for statements alone that ask for it.
             self.connection.query_bytes(format!("SET timestamp = {second}").as_bytes()).await?;
             self.second = Some(second);
@@ -387,7 +401,9 @@ impl Client {
         let answered = self.send(statement, Some(&mut rows)).await;
         if statement.is_counted && !matches!(answered, Err(Error::Protocol(_) | Error::Client(_))) {
             let mut answer = answers::of(&answered, &rows, about.has_sums, self.settings.float_digits);
-            if answered.as_ref().is_ok_and(|answer| answer.warnings > 0) {
+            if is_portable {
+                answer = answers::of_any_kind(answer, &answered);
+            } else if answered.as_ref().is_ok_and(|answer| answer.warnings > 0) {
                 answer.warnings = match self.connection.query_bytes_into(b"SHOW WARNINGS", &mut rows).await {
                     Ok(_) => answers::warnings(&rows),
                     Err(error) => return Err(error),
@@ -487,10 +503,10 @@ fn left_of(statements: &[Statement], number: usize) -> u64 {
 }
 
 /// Whether the log has this error too; one without a code may be any.
-fn is_same(logged: Option<[u8; 5]>, error: &Error) -> bool {
-    logged.is_some_and(|logged| {
-        Code(logged) == Code::UNKNOWN || logged.trim_ascii_end() == code_of(error).as_str().as_bytes()
-    })
+fn is_same(logged: Option<[u8; 5]>, error: &Error, is_portable: bool) -> bool {
+    let code = answers::padded(code_of(error).as_str());
+    let code = if is_portable { sqlstate(code) } else { code };
+    logged.is_some_and(|logged| Code(logged) == Code::UNKNOWN || logged == code)
 }
 
 fn as_usize(range: &std::ops::Range<u32>) -> std::ops::Range<usize> {
@@ -504,10 +520,10 @@ mod tests {
     #[test]
     fn an_error_is_the_logs_by_its_code() {
         let error = Error::Refused { code: driver::Code::new(b"42P01"), message: "no".to_owned() };
-        assert!(is_same(Some(*b"42P01"), &error) && is_same(Some(Code::UNKNOWN.0), &error));
-        assert!(!is_same(Some(*b"42P02"), &error) && !is_same(None, &error));
+        assert!(is_same(Some(*b"42P01"), &error, false) && is_same(Some(Code::UNKNOWN.0), &error, false));
+        assert!(!is_same(Some(*b"42P02"), &error, false) && !is_same(None, &error, false));
         let error = Error::Retryable { code: driver::Code::number(1213) };
-        assert!(is_same(Some(*b"1213 "), &error));
+        assert!(is_same(Some(*b"1213 "), &error, false) && is_same(Some(*b"40P01"), &error, true));
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct About {
     pub is_limited: bool,
     /// It adds up numbers, whose sum may depend on their order where they are inexact.
     pub has_sums: bool,
+    /// It compares or sorts texts, as far as `portable` has looked.
+    pub is_collated: bool,
     pub tables: Touched,
 }
 
@@ -65,6 +67,7 @@ impl About {
             class: Class::of(text),
             is_ordered: has_outermost(text, b" order by "),
             is_limited: has_outermost(text, b" limit ?") || has_outermost(text, b" fetch "),
+            is_collated: false,
             has_sums: [&b"sum("[..], b"avg(", b"stddev", b"variance("].iter().any(|name| has(text, name)),
         }
     }

@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::time::Duration;
 
-use capture::{Act, Capture, Format, Instance, parameters};
+use capture::{Act, Capture, Dialect, Format, Instance, parameters};
 
 use crate::assignment::assigned;
 use crate::cuts::Cuts;
 use crate::digest::{About, Kind};
 use crate::filter::{Filter, Why, Window};
 use crate::plans::{Execution, samples};
-use crate::schedule::{Facts, How, Schedule, Session, Span, Statement, Text, Transaction};
+use crate::portable::{for_other_kind, is_collated, ported, sqlstate};
+use crate::schedule::{Facts, How, Portable, Schedule, Session, Span, Statement, Text, Transaction};
+use crate::sharing::share;
 use crate::units::Held;
 
 /// Bytes of statements that are held in memory while they are replayed.
@@ -62,7 +65,13 @@ pub struct Wanted<'a> {
     pub idle_max: Option<Duration>,
     /// Digests that are timed apart, at 200 KiB a client thread each.
     pub digests_max: usize,
+    /// Statements alone that both MySQL and PostgreSQL read.
+    pub is_portable: bool,
+    /// Sessions share connections beyond so many.
+    pub clients_limit: Option<usize>,
 }
+
+const NOT_PORTABLE: Why = ("not portable", "MySQL and PostgreSQL do not both read it alike");
 
 pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
     let filter = wanted.filter;
@@ -83,6 +92,7 @@ pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, R
         databases: BTreeMap::new(),
         known: HashMap::new(),
         left_out: BTreeMap::new(),
+        portable: wanted.is_portable.then(Portable::default),
     };
     let mut refused = None;
     let read = capture.instances_from(i64::MIN, &mut |instance| {
@@ -97,14 +107,22 @@ pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, R
         return Err(("log", why));
     }
     let is_coarse = capture.contents.is_coarse;
-    if !(wanted.accepts_partial || filter.chooses()) {
+    if !(wanted.accepts_partial || wanted.is_portable || filter.chooses()) {
         maker.expect_whole()?;
     }
     let skipped = capture.contents.skipped.iter().filter(|(kind, _)| !filter.includes(**kind));
     maker.left_out.extend(skipped.map(|(kind, count)| (kind.name(), (*count, kind.reason().to_owned()))));
-    let mut schedule = maker.finish(is_coarse, wanted.idle_max);
+    maker.expect_one_database()?;
+    let mut schedule = maker.finish(is_coarse, wanted.idle_max, wanted.clients_limit);
     schedule.facts.data_are_older_us = data_are_older_us;
+    if wanted.is_portable {
+        schedule.for_other_kind = Some(Arc::new(for_other_kind(&schedule, dialect(is_mysql))));
+    }
     Ok(schedule)
+}
+
+fn dialect(is_mysql: bool) -> Dialect {
+    if is_mysql { Dialect::MYSQL } else { Dialect::Postgres }
 }
 
 /// The place of each digest among those that are timed: the ones that cost most in the log, or were called most; the
@@ -128,6 +146,8 @@ struct Maker<'a> {
     /// Texts that the schedule holds already, by their hashes.
     known: HashMap<u64, Text>,
     left_out: BTreeMap<&'static str, (u64, String)>,
+    /// What others than MySQL and PostgreSQL alike read is left out.
+    portable: Option<Portable>,
 }
 
 impl Maker<'_> {
@@ -164,15 +184,40 @@ impl Maker<'_> {
         }
         let of_session = session.left_out;
         let about = &self.schedule.digests[one.digest as usize];
+        let kind = about.kind;
         let why = of_session.or(session.now.1).or_else(|| self.filter.why_not(one, about));
-        let Some((kind, reason)) = why else { return self.statement(one, place) };
-        self.left_out.entry(kind).or_insert((0, reason.to_owned())).0 += 1;
+        let Some((what, reason)) = why.or_else(|| self.why_not_portable(one)) else {
+            return self.statement(one, place);
+        };
+        self.left_out.entry(what).or_insert((0, reason.to_owned())).0 += 1;
         let is_before = one.start_us < self.window.from_us && of_session.is_none();
-        if is_before && about.kind == Kind::Other && starts_with_word(one.text, b"set") {
+        if is_before && self.portable.is_none() && kind == Kind::Other && starts_with_word(one.text, b"set") {
             let text = self.text(one.text);
             self.push_uncounted(&Instance { start_us: self.window.from_us, ..*one }, place, How::Text, text);
         }
         Ok(())
+    }
+
+    fn why_not_portable(&mut self, one: &Instance<'_>) -> Option<Why> {
+        let portable = self.portable.as_mut()?;
+        let dialect = dialect(self.schedule.is_mysql);
+        let is_portable = ported(one.text, dialect).is_some();
+        portable.add(is_portable, one.duration_us.unwrap_or(0));
+        self.schedule.digests[one.digest as usize].is_collated |= is_portable && is_collated(one.text, dialect);
+        (!is_portable).then_some(NOT_PORTABLE)
+    }
+
+    /// The other kind of server has one database for all sessions.
+    fn expect_one_database(&self) -> Result<(), Refusal> {
+        if self.portable.is_none() || self.databases.len() < 2 {
+            return Ok(());
+        }
+        let names: Vec<_> = self.databases.keys().map(|name| String::from_utf8_lossy(name)).collect();
+        let why = format!(
+            "a log of one database was expected beside it: this one has {}; choose one by `databases`",
+            names.join(", ")
+        );
+        Err(("portable", why))
     }
 
     fn statement(&mut self, one: &Instance<'_>, place: i64) -> Result<(), Refusal> {
@@ -205,7 +250,7 @@ impl Maker<'_> {
             digest: one.digest,
             how,
             is_counted: true,
-            error: one.error.map(|code| code.0),
+            error: one.error.map(|code| if self.portable.is_some() { sqlstate(code.0) } else { code.0 }),
             rows: one.rows_sent.map(|rows| rows.try_into().unwrap_or(u32::MAX)),
             affected: one.rows_affected.map(|rows| rows.try_into().unwrap_or(u32::MAX)),
             log: one.file,
@@ -377,7 +422,7 @@ impl Maker<'_> {
         Err(("log", format!("a log of all statements was expected: this one {looks}; {next}")))
     }
 
-    fn finish(mut self, is_coarse: bool, idle_max: Option<Duration>) -> Schedule {
+    fn finish(mut self, is_coarse: bool, idle_max: Option<Duration>, clients_limit: Option<usize>) -> Schedule {
         // A session has nothing before the window but what it SET there.
         let counted = self.raws.iter().filter(|raw| raw.statement.is_counted);
         let used: HashSet<u64> = counted.map(|raw| raw.session).collect();
@@ -405,6 +450,7 @@ impl Maker<'_> {
             statements: counted().count() as u64,
             span_us: cuts.moved((last_us - first_us) as u64) + if is_coarse { 1_000_000 } else { 0 },
             cut_us: cuts.total_us(),
+            portable: self.portable,
             is_coarse,
             writes,
             longest_us: self.raws.iter().map(|raw| raw.duration_us).max().unwrap_or(0),
@@ -448,6 +494,11 @@ impl Maker<'_> {
         self.schedule.clients = assigned(&spans);
         self.schedule.units = units;
         self.schedule.cuts = cuts.moved_places();
+        if let Some(limit) = clients_limit {
+            let sessions = spans.len();
+            let sharing = share(&mut self.schedule, &spans, limit);
+            self.schedule.facts.sharing = (sharing > 0).then_some((sharing, sessions));
+        }
         self.schedule
     }
 
@@ -473,6 +524,21 @@ impl Maker<'_> {
         }
     }
 
+    /// Of a session without autocommit, whose SET is left out, a transaction is opened as all servers open one.
+    fn open_transaction(&mut self, raws: &[Raw]) {
+        let is_begin = |raw: &Raw| {
+            let text = &self.schedule.digests[raw.statement.digest as usize].text;
+            text.starts_with("begin") || text.starts_with("start ")
+        };
+        if self.portable.is_some() && raws.len() > 1 && !is_begin(&raws[0]) {
+            let text = self.text(b"begin");
+            let values = (raws[0].statement.values.0, 0);
+            let statement =
+                Statement { text, values, how: How::Text, is_counted: false, error: None, ..raws[0].statement };
+            self.schedule.statements.push(statement);
+        }
+    }
+
     /// The transactions of a session, and the units that they belong to.
     fn transactions(
         &mut self,
@@ -487,6 +553,7 @@ impl Maker<'_> {
         let mut last_end = i64::MIN;
         for of_one in raws.chunk_by(|one, other| one.transaction == other.transaction) {
             let begin = self.schedule.statements.len() as u32;
+            self.open_transaction(of_one);
             let (mut rolls_back, mut end) = (false, i64::MIN);
             for raw in of_one {
                 let about = &self.schedule.digests[raw.statement.digest as usize];

@@ -45,6 +45,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "[]",
         "replay these kinds of what is left out as a rule: backup, dbduel (sessions), account, server, file access (statements)",
     ),
+    OptionSpec::new(
+        "portable",
+        "off",
+        "strict: replay those statements alone that MySQL and PostgreSQL read alike, on servers of both kinds",
+    ),
     OptionSpec::new("reads_only", "false", "leave out what may change data, and count it"),
     OptionSpec::new(
         "summary",
@@ -83,6 +88,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "transaction: one begins when all that had ended in the log before it began have ended; conflict: the same between transactions of which one writes a table that the other names; session: each session by itself; serial: one after the other",
     ),
     OptionSpec::new("amplify", "1", "replay each session so many times at once, of a log that only reads"),
+    OptionSpec::new(
+        "clients_limit",
+        "0",
+        "connections at most, where the log had more sessions at once: those share that set or keep nothing of their own; 0: each has its own",
+    ),
     OptionSpec::new(
         "skip_idle",
         "off",
@@ -174,6 +184,10 @@ pub struct Source {
     pub idle_max: Option<Duration>,
     /// Digests that are timed apart.
     pub digests_max: usize,
+    /// What others than MySQL and PostgreSQL alike read is left out.
+    pub is_portable: bool,
+    /// Sessions share connections beyond so many.
+    pub clients_limit: Option<usize>,
     /// The data have the values that an anonymised capture has.
     pub are_data_anonymised: bool,
 }
@@ -286,6 +300,8 @@ pub fn source(options: &Options) -> Result<Source, OptionError> {
             _ => Some(options.duration("skip_idle")?),
         },
         digests_max: options.number("max_digests", 1, 10_000)? as usize,
+        clients_limit: Some(options.number("clients_limit", 0, 100_000)? as usize).filter(|limit| *limit > 0),
+        is_portable: options.choice("portable", &["off", "strict"])? == 1,
         are_data_anonymised: flag_of_data(options, "anonymized")?,
     })
 }

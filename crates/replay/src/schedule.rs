@@ -1,6 +1,7 @@
 //! What is replayed, as it lies in memory while the clock runs: nothing of it changes, and nothing is read from a file.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::digest::About;
@@ -85,9 +86,36 @@ pub struct Facts {
     pub left_out: Vec<(String, u64, String)>,
     /// A statement that may change data, literals taken out.
     pub writes: Option<String>,
+    /// With `portable`: how much of what would be replayed is.
+    pub portable: Option<Portable>,
+    /// Sessions that share connections, of so many.
+    pub sharing: Option<(usize, usize)>,
     /// Longest time without the end of a transaction, and longest duration of a statement.
     pub quiet_us: u64,
     pub longest_us: u64,
+}
+
+/// Statements that both MySQL and PostgreSQL read, of all that would be replayed otherwise.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Portable {
+    pub calls: [u64; 2],
+    pub us: [u64; 2],
+}
+
+impl Portable {
+    pub fn add(&mut self, is_portable: bool, us: u64) {
+        let [calls, all_calls] = &mut self.calls;
+        let [part_us, all_us] = &mut self.us;
+        *calls += u64::from(is_portable);
+        *all_calls += 1;
+        *part_us += us * u64::from(is_portable);
+        *all_us += us;
+    }
+
+    /// In calls and in time; a log without durations has the first alone.
+    pub fn shares(&self) -> [Option<f64>; 2] {
+        [self.calls, self.us].map(|[part, all]| (all > 0).then(|| part as f64 / all as f64))
+    }
 }
 
 /// The limit of a statement that has none, as a time.
@@ -100,8 +128,9 @@ pub const STATEMENT_LIMIT_MIN: Duration = Duration::from_secs(60);
 /// What digests are called together that are not timed apart.
 const OTHERS: &str = "others";
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Schedule {
+    /// What it is sent to is MySQL or MariaDB; else PostgreSQL.
     pub is_mysql: bool,
     /// Paths of the logs.
     pub logs: Vec<String>,
@@ -128,6 +157,8 @@ pub struct Schedule {
     pub cuts: Vec<(u64, u64)>,
     /// What servers are asked to explain.
     pub samples: Vec<Sample>,
+    /// With `portable`: the same for the other kind of server.
+    pub for_other_kind: Option<Arc<Schedule>>,
 }
 
 /// An execution that stands for those of its digest.
@@ -143,6 +174,11 @@ pub struct Sample {
 }
 
 impl Schedule {
+    /// As a server of this kind is sent it; None where it can be sent to the other kind only.
+    pub fn for_kind(self: &Arc<Schedule>, is_mysql: bool) -> Option<&Arc<Schedule>> {
+        if self.is_mysql == is_mysql { Some(self) } else { self.for_other_kind.as_ref() }
+    }
+
     pub fn bytes(&self, text: Text) -> &[u8] {
         &self.texts[text.start as usize..][..text.length as usize]
     }

@@ -59,6 +59,8 @@ fn read(source: &Source) -> Result<Schedule, OptionError> {
             accepts_partial: source.partial_log,
             idle_max: source.idle_max,
             digests_max: source.digests_max,
+            is_portable: source.is_portable,
+            clients_limit: source.clients_limit,
         };
         making::schedule(capture, wanted).map_err(|(key, why)| OptionError::new(key, why))
     };

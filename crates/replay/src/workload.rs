@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use capture::{Class, Coverage, ServerTotals, Total};
-use driver::{Admin, AnyConnection, Dialect, Error, RowSink, Rows};
+use driver::{Admin, AnyConnection, Connection, Dialect, Error, RowSink, Rows};
 use load::{
     AnswerLog, Answering, Asked, Bells, ClientFuture, Compared, DerivedMetrics, HasPlans, LoggedDigest, Metric,
     NamedStatement, OptionError, Options, OwnData, Replays, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec,
@@ -17,7 +17,7 @@ use crate::options::{OPTIONS, Pacing, Settings, StatementLimit, charset, own_dat
 use crate::order::Order;
 use crate::plans;
 use crate::run::Run;
-use crate::schedule::{SLOWER_MAX, STATEMENT_LIMIT_MIN, Schedule};
+use crate::schedule::{Portable, SLOWER_MAX, STATEMENT_LIMIT_MIN, Schedule};
 use crate::shown::shown;
 use crate::source::schedule;
 use crate::waits::Waits;
@@ -43,6 +43,8 @@ const NAMED: usize = 3;
 const NAMED_LETTERS: usize = 60;
 /// Of the sessions' time, spent waiting for the order.
 const ORDER_BOUND: f64 = 0.2;
+/// Of the time of the log, for a verdict between two kinds of servers.
+const PORTABLE_MIN: f64 = 0.5;
 const QUIET: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone)]
@@ -52,8 +54,8 @@ struct Replay {
     own_data: Option<OwnData>,
     /// What its data are recognised by: the log is no part of them.
     data_key: String,
-    /// What each session begins with.
-    opening: Option<Arc<str>>,
+    /// Of sessions that set none.
+    charset: Option<Arc<str>>,
     /// Calls on the log's server of what is timed, where the total is of these.
     weights: Option<Arc<[u64]>>,
     /// How much of its server's work the log has.
@@ -79,9 +81,9 @@ impl Replay {
         };
         let coverage = totals.and_then(|totals| covered(&totals.covered_by(texts())));
         let data_key = data_key(own_data.as_ref());
-        let opening = charset(options)?.map(|charset| opening(&charset, schedule.is_mysql).into());
+        let charset = charset(options)?.map(Arc::from);
         let (runs, answers) = (Vec::new(), None);
-        let replay = Replay { schedule, settings, data_key, opening, weights, coverage, own_data, runs, answers };
+        let replay = Replay { schedule, settings, data_key, charset, weights, coverage, own_data, runs, answers };
         let writes = replay.schedule.facts.writes.as_ref().filter(|_| replay.settings.amplify > 1);
         if let Some(writes) = writes {
             let expected = format!("a log that only reads was expected beside it: this one has {writes}");
@@ -121,14 +123,18 @@ impl Replay {
 
     fn notes(&self) -> Vec<String> {
         let Schedule { facts, clients, sessions, transactions, .. } = self.schedule.as_ref();
-        let mut notes = vec![format!(
+        let mut notes: Vec<String> = self.schedule.facts.portable.map(scope).into_iter().collect();
+        notes.push(format!(
             "{} in {} of {}, at most {} at once, in {:.1} s",
             counted(facts.statements as usize, "statement"),
             counted(transactions.len(), "transaction"),
             counted(sessions.len(), "session"),
             clients.len(),
             facts.span_us as f64 / 1e6,
-        )];
+        ));
+        if let Some((sharing, all)) = facts.sharing {
+            notes.push(format!("{sharing} of {} share connections", counted(all, "session")));
+        }
         if facts.cut_us > 0 {
             notes.push(format!("{:.1} s without statements are cut", facts.cut_us as f64 / 1e6));
         }
@@ -152,6 +158,14 @@ impl Replay {
         }
         notes
     }
+}
+
+/// What of the log is replayed, where it is replayed on two kinds of servers.
+fn scope(portable: Portable) -> String {
+    let [calls, time] = portable.shares().map(|share| share.map(|share| format!("{:.1} %", 100.0 * share)));
+    let of = [calls.map(|share| format!("{share} of the calls")), time.map(|share| format!("{share} of the time"))];
+    let shares = of.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    format!("only {shares} of the log are replayed: what MySQL and PostgreSQL read alike")
 }
 
 /// The total of `weights = "summary"`.
@@ -195,7 +209,11 @@ fn covered(coverage: &Coverage) -> Option<String> {
 
 /// The statement that gives a session a character set.
 fn opening(charset: &str, is_mysql: bool) -> String {
-    if is_mysql { format!("SET NAMES {charset}") } else { format!("SET client_encoding = '{charset}'") }
+    match charset {
+        _ if is_mysql => format!("SET NAMES {charset}"),
+        "utf8mb4" => "SET client_encoding = 'UTF8'".to_owned(),
+        _ => format!("SET client_encoding = '{charset}'"),
+    }
 }
 
 fn data_key(own_data: Option<&OwnData>) -> String {
@@ -235,6 +253,7 @@ impl Workload for Replay {
             counts: COUNTS,
             own_data: self.own_data.clone(),
             notes: self.notes(),
+            scope: self.schedule.facts.portable.map(scope),
             ..WorkloadSpec::reading(self.data_key.clone())
         }
     }
@@ -256,9 +275,12 @@ impl Workload for Replay {
         let clients = (self.schedule.clients.len() as u32).max(1);
         let run = self.runs.get((slot.client / clients) as usize).map(Arc::clone);
         let run = run.ok_or_else(|| Error::Client("a replay needs a load".to_owned()))?;
-        let uses = if self.schedule.is_mysql { self.uses(&mut connection)? } else { Vec::new() };
+        let schedule = self.schedule.for_kind(connection.dialect() == Dialect::MySql);
+        let schedule = Arc::clone(schedule.ok_or_else(|| Error::Client("the log is of other servers".to_owned()))?);
+        let uses = if schedule.is_mysql { self.uses(&mut connection)? } else { Vec::new() };
         let client = Client {
-            schedule: Arc::clone(&self.schedule),
+            opening: self.charset.as_ref().map(|charset| opening(charset, schedule.is_mysql).into()),
+            schedule,
             run,
             number: slot.client % clients,
             settings: self.settings,
@@ -267,7 +289,6 @@ impl Workload for Replay {
             connection,
             uses,
             prepared: Vec::new(),
-            opening: self.opening.clone(),
             answers: self.answers.clone(),
             rows: Rows::with_names(),
             second: None,
@@ -284,12 +305,20 @@ impl Workload for Replay {
     }
 
     fn runs_on(&self, dialect: Dialect) -> Result<(), String> {
-        let of_log = if self.schedule.is_mysql { Dialect::MySql } else { Dialect::Postgres };
-        if dialect == of_log {
-            return Ok(());
+        let kinds = [(Dialect::MySql, "MySQL or MariaDB"), (Dialect::Postgres, "PostgreSQL")];
+        let [(of_log, server), (of_other, other)] = if self.schedule.is_mysql { kinds } else { [kinds[1], kinds[0]] };
+        let [calls, time] = self.schedule.facts.portable.map_or([None; 2], |portable| portable.shares());
+        match time.or(calls) {
+            _ if dialect == of_log => Ok(()),
+            _ if dialect != of_other => Err(format!("the log is of {server}, and SQLite has no log to replay")),
+            None => Err(format!("the log is of {server}: with portable = \"strict\" {other} is sent what both read")),
+            Some(share) if share < PORTABLE_MIN => Err(format!(
+                "the log is of {server}, and statements that {other} reads too make up {:.0} % of its time: a verdict on less than {:.0} % would be one on another work",
+                100.0 * share,
+                100.0 * PORTABLE_MIN
+            )),
+            Some(_) => Ok(()),
         }
-        let server = if self.schedule.is_mysql { "MySQL or MariaDB" } else { "PostgreSQL" };
-        Err(format!("the log is of {server}: replaying it on another kind of server is not built yet"))
     }
 
     fn replays(&self) -> Option<&dyn Replays> {
@@ -306,10 +335,11 @@ impl Workload for Replay {
 }
 
 impl HasPlans for Replay {
-    fn explained_statements(&self, _: Dialect) -> Vec<NamedStatement> {
+    fn explained_statements(&self, dialect: Dialect) -> Vec<NamedStatement> {
+        let Some(schedule) = self.schedule.for_kind(dialect == Dialect::MySql) else { return Vec::new() };
         let digests = self.digests();
         let is_judged = |name: &str| digests.iter().any(|digest| digest.is_judged && digest.id == name);
-        plans::statements(&self.schedule, &is_judged)
+        plans::statements(schedule, &is_judged)
     }
 
     fn before_explaining(&self, statement: &NamedStatement, _: Dialect) -> Vec<String> {
@@ -426,8 +456,8 @@ impl Answering for Replay {
         let about = &schedule.digests[one.digest as usize];
         Some(Asked {
             digest: &about.name,
-            class: about.class.name(),
-            compared: compared(about.class, schedule.is_mysql),
+            class: if about.is_collated && about.class == Class::Plain { "collation" } else { about.class.name() },
+            compared: compared(about.class, schedule.is_mysql && schedule.facts.portable.is_none()),
             is_ordered: about.is_ordered,
             is_limited: about.is_limited,
             log: schedule.logs.get(one.log as usize).map_or("", String::as_str),
@@ -435,7 +465,8 @@ impl Answering for Replay {
             error: one.error,
             knows_errors: !schedule.is_mysql,
             rows: one.rows.map(u64::from),
-            affected: one.affected.map(u64::from),
+            // It counts rows that a change left as they were, or does not.
+            affected: one.affected.filter(|_| schedule.facts.portable.is_none()).map(u64::from),
         })
     }
 

@@ -616,6 +616,10 @@ impl Connection for MySqlConnection {
         Ok(statement)
     }
 
+    fn forget_statements(&mut self) {
+        self.statements.clear();
+    }
+
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
         self.parse_each_time(statement).await?;
         let binary = self.put_execute(statement, parameters)?;

@@ -333,6 +333,8 @@ fn form(kind: u32) -> Form {
         1700 => Form::Decimal,
         1083 | 1114 | 1184 | 1266 => Form::Time,
         114 | 3802 => Form::Json,
+        1042 => Form::Char,
+        16 => Form::Flag,
         _ => Form::Plain,
     }
 }

@@ -151,6 +151,9 @@ pub struct WorkloadRecord {
     /// Sentences that belong beside its numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What part of the work its figures are of; absent where they are of all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
     /// Digests of a replayed log by the ids that their metrics have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, DigestRecord>,
@@ -266,6 +269,11 @@ impl PlanRecord {
     /// No trial has a time that the method gives it.
     pub fn end_themselves(&self) -> bool {
         self.workloads.iter().all(WorkloadRecord::ends_itself)
+    }
+
+    /// Whether trials are as long as the logs that they replay.
+    pub fn is_all_replays(&self) -> bool {
+        self.workloads.iter().all(|workload| workload.replays)
     }
 
     /// No trial has a time of its own: all are passes.

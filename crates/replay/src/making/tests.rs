@@ -30,11 +30,26 @@ fn csv(rows: &[Row<'_>]) -> String {
 }
 
 fn made(name: &str, log: &str, accepts_partial: bool) -> Result<Schedule, Refusal> {
-    wanted(name, log, Wanted { filter: &Filter::default(), accepts_partial, idle_max: None, digests_max: 200 })
+    wanted(
+        name,
+        log,
+        Wanted {
+            filter: &Filter::default(),
+            accepts_partial,
+            idle_max: None,
+            digests_max: 200,
+            is_portable: false,
+            clients_limit: None,
+        },
+    )
 }
 
 fn filtered(name: &str, log: &str, filter: &Filter, accepts_partial: bool) -> Result<Schedule, Refusal> {
-    wanted(name, log, Wanted { filter, accepts_partial, idle_max: None, digests_max: 200 })
+    wanted(
+        name,
+        log,
+        Wanted { filter, accepts_partial, idle_max: None, digests_max: 200, is_portable: false, clients_limit: None },
+    )
 }
 
 fn wanted(name: &str, log: &str, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
@@ -326,7 +341,14 @@ fn digests_beyond_the_most_share_a_line() {
     let rows: Vec<_> = rows.iter().zip(0u32..).map(|(text, at)| (at * 1_000, 7, text.as_str(), "", None)).collect();
     let names = |digests_max| {
         let filter = Filter::default();
-        let kept = Wanted { filter: &filter, accepts_partial: false, idle_max: None, digests_max };
+        let kept = Wanted {
+            filter: &filter,
+            accepts_partial: false,
+            idle_max: None,
+            digests_max,
+            is_portable: false,
+            clients_limit: None,
+        };
         wanted("pg.csv", &csv(&rows), kept).unwrap().timed_names()
     };
     let [all, two] = [3, 1].map(names);
@@ -344,7 +366,14 @@ fn gaps_are_cut_and_answers_keep_the_time_of_the_log() {
     let schedule = wanted(
         "pg.csv",
         &csv(&rows),
-        Wanted { filter: &Filter::default(), accepts_partial: false, idle_max, digests_max: 200 },
+        Wanted {
+            filter: &Filter::default(),
+            accepts_partial: false,
+            idle_max,
+            digests_max: 200,
+            is_portable: false,
+            clients_limit: None,
+        },
     )
     .unwrap();
     let dues: Vec<u64> = schedule.statements.iter().map(|one| one.due_us).collect();
@@ -366,4 +395,74 @@ fn what_the_data_have_already_is_not_replayed() {
     let schedule = behind("2026-11-23 04:40:41").unwrap();
     assert_eq!((schedule.facts.statements, schedule.facts.data_are_older_us), (2, Some(60_000_000)));
     assert_eq!(behind("2026-11-23 05:00:00").unwrap_err().0, "data");
+}
+
+#[test]
+fn of_a_log_what_both_kinds_of_servers_read_is_left_and_its_share_is_known() {
+    let rows = [
+        (10, 7, took(1, "statement: BEGIN;"), ""),
+        (20, 7, took(3, "statement: select \"A\" from t where b = 'x'"), ""),
+        (30, 7, took(1, "statement: END;"), ""),
+        (40, 7, took(4, "statement: select a::text from t"), ""),
+        (50, 7, took(1, "execute <unnamed>: select a from t where b = $1"), "parameters: $1 = '7'"),
+    ];
+    let rows: Vec<_> =
+        rows.iter().map(|(ms, session, message, list)| (*ms, *session, message.as_str(), *list, None)).collect();
+    let filter = Filter::default();
+    let kept = Wanted {
+        filter: &filter,
+        accepts_partial: false,
+        idle_max: None,
+        digests_max: 200,
+        is_portable: true,
+        clients_limit: None,
+    };
+    let schedule = wanted("pg.csv", &csv(&rows), kept).unwrap();
+    assert_eq!(schedule.facts.portable.unwrap().shares(), [Some(0.8), Some(0.6)]);
+    let left_out: Vec<_> = schedule.facts.left_out.iter().map(|(kind, count, _)| (kind.as_str(), *count)).collect();
+    assert_eq!(left_out, [("not portable", 1)]);
+    let sent =
+        |schedule: &Schedule| statements(schedule).into_iter().map(|(_, text, how)| (text, how)).collect::<Vec<_>>();
+    let text = |text: &str| (text.to_owned(), How::Text);
+    let same = text("select \"A\" from t where b = 'x'");
+    let unnamed = ("select a from t where b = $1".to_owned(), How::Unnamed);
+    assert_eq!(sent(&schedule), [text("BEGIN;"), same, text("END;"), unnamed]);
+    let other = schedule.for_other_kind.as_ref().unwrap();
+    let expected = ["begin", "select `A` from t where b = 'x'", "commit", "select a from t where b = '7'"];
+    assert_eq!(sent(other), expected.map(text));
+    assert!(schedule.digests.iter().any(|about| about.is_collated));
+}
+
+#[test]
+fn a_transaction_without_begin_is_opened_where_its_set_is_left_out() {
+    let log = "\
+# Time: 2026-11-23T04:41:47.000000Z
+# User@Host: a[a] @ h []  Id:     9
+# Query_time: 0.001  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0
+use shop;
+SET timestamp=1795409107;
+set autocommit = 0;
+# Time: 2026-11-23T04:41:48.000000Z
+# User@Host: a[a] @ h []  Id:     9
+# Query_time: 0.001  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0
+SET timestamp=1795409108;
+update t set a = 1;
+# Time: 2026-11-23T04:41:49.000000Z
+# User@Host: a[a] @ h []  Id:     9
+# Query_time: 0.001  Lock_time: 0.0 Rows_sent: 0  Rows_examined: 0
+SET timestamp=1795409109;
+commit;
+";
+    let filter = Filter::default();
+    let kept = Wanted {
+        filter: &filter,
+        accepts_partial: true,
+        idle_max: None,
+        digests_max: 200,
+        is_portable: true,
+        clients_limit: None,
+    };
+    let schedule = wanted("slow.log", log, kept).unwrap();
+    let sent: Vec<_> = schedule.statements.iter().map(|one| (schedule.bytes(one.text), one.is_counted)).collect();
+    assert_eq!(sent, [(&b"begin"[..], false), (b"update t set a = 1", true), (b"commit", true)]);
 }

@@ -107,13 +107,18 @@ fn table(plan: &PlanRecord, of: &AnswersRecord, digests: &[DigestAnswers]) -> Ta
             1 => how(*way).to_owned(),
             _ => format!("{} ({})", how(*way), integer(*times)),
         });
+        // What follows from the data alone needs no name, and what describes the server has a table of its own.
+        let class = match one.class.as_str() {
+            "plain" | "server" => String::new(),
+            class => format!(" ({class})"),
+        };
         table.push(
             RowKind::Plain,
             [
                 text(plan, &of.workload, &one.digest),
                 integer(one.compared),
                 integer(one.differ),
-                joined(ways.collect()),
+                joined(ways.collect()) + &class,
                 one.first.baseline.clone(),
                 one.first.candidate.clone(),
                 format!("{}:{}", one.first.log, one.first.line),

@@ -8,6 +8,7 @@ use record::format::point_text;
 
 use super::levels::ratio_title;
 use super::settings_and_plans::changed_defaults;
+use super::topic::capitalised;
 use super::{kinds, ladder, levels, matrix, one_answer, plans, waterfall};
 use crate::Evidence;
 use crate::document::{Block, Cell, Chart, Column, Row, RowKind, Section, Table, Text, Tone};
@@ -23,6 +24,7 @@ pub fn section(evidence: &Evidence) -> Section {
         Some(answer) => answer,
         None => evidence.conclusions.workloads.iter().flat_map(|one| verdicts(evidence, one)).collect(),
     };
+    body.extend(scopes(evidence).map(Block::para));
     body.extend(super::answers::first(evidence));
     body.extend(super::recovery::first(evidence));
     body.extend(main_chart(evidence));
@@ -43,6 +45,12 @@ pub fn section(evidence: &Evidence) -> Section {
     body.extend(changed_defaults(evidence).filter(|_| !one_answer::is_one(evidence)).map(Block::note));
     body.push(Block::note(how(evidence)));
     Section { id: "verdict", title: "Verdict".to_owned(), body }
+}
+
+/// What part of the work the verdicts are on, where they are not on all of it.
+fn scopes(evidence: &Evidence) -> impl Iterator<Item = String> {
+    let scope = |sentence: &String| format!("{}.", capitalised(sentence));
+    evidence.plan.workloads.iter().filter_map(move |workload| workload.scope.as_ref().map(scope))
 }
 
 /// The answer to the limits of the file, where it has any.
@@ -346,7 +354,8 @@ fn caveat_sentence(evidence: &Evidence, caveat: Caveat) -> Option<String> {
         | Caveat::Unpaired => return None,
         _ => String::new(),
     };
-    Some(shown + sentences::verdicts::caveat(caveat))
+    let text = shown + sentences::verdicts::caveat(caveat);
+    Some(if evidence.plan.is_all_replays() { sentences::verdicts::of_replay(text) } else { text })
 }
 
 /// `The host was disturbed in 2 of 82 trials.`

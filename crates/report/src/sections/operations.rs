@@ -8,7 +8,7 @@ use record::format::operations::{PARTIAL, SECONDS, operation_metric, statement_m
 use record::format::point_text;
 
 use super::plans::Marks;
-use super::{Topic, by_workload, stopped};
+use super::{Topic, by_workload, capitalised, stopped};
 use crate::Evidence;
 use crate::document::{
     Axis, Bar, Block, Cell, Chart, Column, Key, Plot, RowKind, Rows, Scale, Section, Table, Text, Tone,
@@ -33,7 +33,7 @@ impl Topic for Operations {
         };
         let of_workload = |workload: &WorkloadConclusions| {
             let duels = workload.duels.iter().flat_map(|duel| of_duel(workload, duel));
-            duels.chain(calls(workload)).collect()
+            duels.chain(calls(workload)).chain(about_log(evidence, workload)).collect()
         };
         let mut parts =
             evidence.conclusions.workloads.iter().flat_map(|one| &one.duels).filter_map(|duel| duel.parts.as_ref());
@@ -41,6 +41,13 @@ impl Topic for Operations {
         let title = if of_statements { "Statements" } else { "Operations" };
         Section::of("operations", title, by_workload(evidence, of_workload))
     }
+}
+
+/// What is replayed of a log, and what is not.
+fn about_log(evidence: &Evidence, workload: &WorkloadConclusions) -> Option<Block> {
+    let record = evidence.plan.workloads.iter().find(|record| record.label == workload.workload)?;
+    let notes = record.notes.iter().map(|note| capitalised(note)).collect();
+    Block::list(stopped(notes)).filter(|_| record.replays)
 }
 
 /// How the plans of a statement compare, by its name.

@@ -12,6 +12,7 @@ use record::point::CORES;
 
 use super::{Said, aa, duet, one_line, parts, probes, servers};
 use crate::sections::answers::share_text;
+use crate::sentences::verdicts::of_replay;
 use crate::wording::{joined, percent, ratio_text};
 use crate::{Evidence, wording};
 
@@ -37,6 +38,7 @@ pub fn said(evidence: &Evidence, finding: &Finding) -> Said {
 fn text(evidence: &Evidence, finding: &Finding) -> String {
     let means = meaning(finding.kind).to_owned();
     let means = if finding.kind == FindingKind::SharedCores { means + sweep_of_cores(evidence) } else { means };
+    let means = if evidence.plan.is_all_replays() { of_replay(means) } else { means };
     shown(evidence, finding).map_or_else(|| means.clone(), |shown| format!("{shown} {means}"))
 }
 

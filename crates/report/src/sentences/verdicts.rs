@@ -15,6 +15,14 @@ pub fn meaning(verdict: Verdict) -> &'static str {
     }
 }
 
+/// A sentence of trials that are as long as the log that they replay: no key makes them longer.
+pub fn of_replay(text: String) -> String {
+    match text.rsplit_once(" Use ") {
+        Some((shown, advice)) if advice.contains("`duration") => format!("{shown} Use a longer log."),
+        _ => text,
+    }
+}
+
 /// A sentence, and what to do.
 pub fn caveat(caveat: Caveat) -> &'static str {
     match caveat {
