@@ -11,6 +11,7 @@ use load::Live;
 
 use super::schedule::Keep;
 use crate::active_run::ActiveRun;
+use crate::noted::Noted;
 use crate::plans::{Asked, Plans};
 use crate::progress::Progress;
 use crate::setup::Setup;
@@ -56,6 +57,18 @@ impl<'a> Executor<'a> {
         let setup = self.setup;
         let trials = planned.iter().zip(&folders).map(|(one, folder)| setup.trial(one, folder, warmup));
         let mut trials: Vec<Trial> = trials.collect();
+        let noted: Vec<Option<Noted>> =
+            trials.iter().map(|trial| Noted::of(trial.planned, trial.workload.as_ref())).collect();
+        for (trial, noted) in trials.iter_mut().zip(&noted) {
+            trial.workload = noted.as_ref().map_or(trial.workload, |noted| &noted.workload);
+        }
+        let keep: &mut Keep = &mut |record| {
+            let at = planned.iter().position(|one| one.trial == record.trial);
+            if let Some((at, noted)) = at.and_then(|at| Some((at, noted[at].as_ref()?))) {
+                noted.keep(&folders[at], &record)?;
+            }
+            keep(record)
+        };
         let at_once = self.active_run.plan.record.runs_at_once(planned);
         let due = self.plans.as_ref().and_then(|plans| plans.due(setup, planned, at_once));
         if let (Some(last), Some((_, explaining))) = (trials.last_mut(), &due) {

@@ -11,6 +11,7 @@ mod clones;
 mod disk_space;
 mod executor;
 mod limits;
+mod noted;
 mod placement;
 pub mod planning;
 mod plans;

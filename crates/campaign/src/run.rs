@@ -117,6 +117,7 @@ fn measure(active_run: &ActiveRun, interrupted: &AtomicBool, mut progress: Progr
     };
     if reason != EndReason::Interrupted {
         let mut bench = Bench::new(active_run, setup, &mut run, clock, interrupted, &progress)?;
+        passes.compare_trials(&mut bench)?;
         probe(&mut bench, reason, &cache)?;
     }
     for orphan in setup.end_workers() {

@@ -49,7 +49,7 @@ impl Warnings {
     }
 }
 
-/// The answers to all statements of a log, in its order of sessions. One client writes at a time.
+/// The answers to all statements of a log, in its order of sessions.
 #[derive(Debug)]
 pub struct AnswerLog(Mutex<Vec<OneAnswer>>);
 

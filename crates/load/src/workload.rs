@@ -466,6 +466,11 @@ pub trait Answering {
     fn expected_duration(&self) -> Duration;
     /// The same workload, one transaction after the other, that keeps every answer.
     fn noting(&self, log: Arc<AnswerLog>) -> Arc<dyn Workload>;
+    /// The same workload, which keeps every answer of a timed trial behind its time; None where that is not asked for.
+    fn noting_trial(&self, log: Arc<AnswerLog>) -> Option<Arc<dyn Workload>> {
+        let _ = log;
+        None
+    }
 }
 
 /// Clients that queue transactions, which other connections run later.

@@ -98,6 +98,12 @@ pub const METRICS: &[Described] = &[
     described("replay.errors_as_logged", "", "replay: of these, with the error that they had in the log"),
     described("replay.errors_missing", "", "replay: of these, without the error that they had in the log"),
     described("replay.left_out", "", "replay: statements not sent behind an error that ended their transaction"),
+    described(
+        "hashing_s",
+        "s",
+        "replay, with answers = \"timed\": time that clients took to hash answers, all together",
+    ),
+    described("replay.hashing_us", "us", "replay: the same as hashing_s"),
     described("replay.order_wait_us", "us", "replay: the same as order_wait_s"),
     described("replay.order_broken", "", "replay: transactions that began before their turn, behind a standstill"),
     described(

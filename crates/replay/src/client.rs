@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use capture::Code;
 use driver::{Answer, AnyConnection, Connection, Error, Rows, Statement as Prepared, Value};
-use load::{AnswerLog, Attempt, Clock, Fatal, Outcome, Slot, Timing, code_of};
+use load::{AnswerLog, Attempt, Clock, Fatal, OneAnswer, Outcome, Slot, Timing, code_of};
 
 use crate::answers;
 use crate::digest::Kind;
@@ -36,10 +36,11 @@ struct Counts {
     order_broken: u64,
     sessions_lost: u64,
     cancelled: u64,
+    hashing_ns: u64,
 }
 
 impl Counts {
-    fn list(&self) -> [u64; 9] {
+    fn list(&self) -> [u64; 10] {
         let Counts {
             statements,
             errors,
@@ -50,6 +51,7 @@ impl Counts {
             order_broken,
             sessions_lost,
             cancelled,
+            hashing_ns,
         } = *self;
         [
             statements,
@@ -61,6 +63,7 @@ impl Counts {
             order_broken,
             sessions_lost,
             cancelled,
+            hashing_ns / 1_000,
         ]
     }
 }
@@ -75,10 +78,21 @@ pub const COUNTS: &[&str] = &[
     ORDER_BROKEN,
     "replay.sessions_lost",
     CANCELLED,
+    HASHING_US,
 ];
 pub const ORDER_BROKEN: &str = "replay.order_broken";
 pub const ORDER_WAIT_US: &str = "replay.order_wait_us";
 pub const CANCELLED: &str = "replay.cancelled";
+pub const HASHING_US: &str = "replay.hashing_us";
+
+/// What answers are kept of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noting {
+    /// A pass that is not timed: sessions are set to the log's time, and asked for warnings.
+    Pass,
+    /// A timed trial: an answer is hashed when its time is taken, and nothing is sent for it.
+    Trial,
+}
 
 pub struct Client {
     pub schedule: Arc<Schedule>,
@@ -97,7 +111,7 @@ pub struct Client {
     /// Of its present session, by their numbers in it.
     pub prepared: Vec<Prepared>,
     /// Where answers are kept, and the rows of the last one.
-    pub answers: Option<Arc<AnswerLog>>,
+    pub answers: Option<(Arc<AnswerLog>, Noting)>,
     pub rows: Rows,
     /// What its session's clock was set to, where answers are kept.
     pub second: Option<i64>,
@@ -337,7 +351,13 @@ impl Client {
         self.run.asks(self.number, start_ns.saturating_add(limit_ns));
         let answered = match self.answers.clone() {
             None => self.send(statement, None).await,
-            Some(log) => self.send_noting(at, statement, &log).await,
+            Some((log, Noting::Pass)) => self.send_noting(at, statement, &log).await,
+            Some((_, Noting::Trial)) => {
+                let mut rows = std::mem::take(&mut self.rows);
+                let answered = self.send(statement, Some(&mut rows)).await;
+                self.rows = rows;
+                answered
+            }
         };
         let end_ns = self.slot.clock.now_ns();
         counts.cancelled += u64::from(self.run.answered(self.number, end_ns));
@@ -355,6 +375,10 @@ impl Client {
             Kind::Read => attempt.reads += 1,
             Kind::Write => attempt.writes += 1,
             Kind::Other => attempt.other += 1,
+        }
+        if let Some((log, _)) = self.answers.as_ref().filter(|(_, noting)| *noting == Noting::Trial) {
+            log.note(at, self.hashed(statement, &answered, &self.rows));
+            counts.hashing_ns += self.slot.clock.now_ns() - end_ns;
         }
         counts.statements += 1;
         let due_ns = pace.due_ns(statement.due_us).unwrap_or(start_ns);
@@ -386,10 +410,18 @@ impl Client {
         Ok(Came::Wrong(error))
     }
 
+    fn hashed(&self, statement: &Statement, answered: &Result<Answer, Error>, rows: &Rows) -> OneAnswer {
+        let about = &self.schedule.digests[statement.digest as usize];
+        let answer = answers::of(answered, rows, about.has_sums, self.settings.float_digits);
+        match self.schedule.facts.portable {
+            Some(_) => answers::of_any_kind(answer, answered),
+            None => answer,
+        }
+    }
+
     /// Sends a statement at the time of the log, as far as the session can be set to it, and keeps its answer.
     async fn send_noting(&mut self, at: usize, statement: &Statement, log: &AnswerLog) -> Result<Answer, Error> {
         let schedule = Arc::clone(&self.schedule);
-        let about = &schedule.digests[statement.digest as usize];
         let second = schedule.log_us(statement.due_us).div_euclid(1_000_000);
         let is_portable = schedule.facts.portable.is_some();
         if schedule.is_mysql && !is_portable && self.second != Some(second) {
@@ -400,10 +432,8 @@ impl Client {
         let mut rows = std::mem::take(&mut self.rows);
         let answered = self.send(statement, Some(&mut rows)).await;
         if statement.is_counted && !matches!(answered, Err(Error::Protocol(_) | Error::Client(_))) {
-            let mut answer = answers::of(&answered, &rows, about.has_sums, self.settings.float_digits);
-            if is_portable {
-                answer = answers::of_any_kind(answer, &answered);
-            } else if answered.as_ref().is_ok_and(|answer| answer.warnings > 0) {
+            let mut answer = self.hashed(statement, &answered, &rows);
+            if !is_portable && answered.as_ref().is_ok_and(|answer| answer.warnings > 0) {
                 answer.warnings = match self.connection.query_bytes_into(b"SHOW WARNINGS", &mut rows).await {
                     Ok(_) => answers::warnings(&rows),
                     Err(error) => return Err(error),

@@ -11,7 +11,7 @@ use load::{
     NamedStatement, OptionError, Options, OwnData, Replays, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec,
 };
 
-use crate::client::{CANCELLED, COUNTS, Client, ORDER_BROKEN, ORDER_WAIT_US};
+use crate::client::{CANCELLED, COUNTS, Client, HASHING_US, Noting, ORDER_BROKEN, ORDER_WAIT_US};
 use crate::digest::About;
 use crate::options::{OPTIONS, Pacing, Settings, StatementLimit, charset, own_data, settings, source, summary};
 use crate::order::Order;
@@ -63,7 +63,7 @@ struct Replay {
     /// Of one load, for each time that the sessions are replayed at once; none before.
     runs: Vec<Arc<Run>>,
     /// Where its answers are kept.
-    answers: Option<Arc<AnswerLog>>,
+    answers: Option<(Arc<AnswerLog>, Noting)>,
 }
 
 impl Replay {
@@ -273,6 +273,7 @@ impl Workload for Replay {
 
     fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
         let clients = (self.schedule.clients.len() as u32).max(1);
+        let slot_client = slot.client;
         let run = self.runs.get((slot.client / clients) as usize).map(Arc::clone);
         let run = run.ok_or_else(|| Error::Client("a replay needs a load".to_owned()))?;
         let schedule = self.schedule.for_kind(connection.dialect() == Dialect::MySql);
@@ -289,7 +290,8 @@ impl Workload for Replay {
             connection,
             uses,
             prepared: Vec::new(),
-            answers: self.answers.clone(),
+            // Of sessions that are replayed several times at once, the first.
+            answers: self.answers.clone().filter(|_| slot_client < clients),
             rows: Rows::with_names(),
             second: None,
         };
@@ -482,7 +484,12 @@ impl Answering for Replay {
 
     fn noting(&self, log: Arc<AnswerLog>) -> Arc<dyn Workload> {
         let settings = Settings { pacing: Pacing::Fast, order: Order::Serial, amplify: 1, ..self.settings };
-        Arc::new(Replay { settings, answers: Some(log), ..self.clone() })
+        Arc::new(Replay { settings, answers: Some((log, Noting::Pass)), ..self.clone() })
+    }
+
+    fn noting_trial(&self, log: Arc<AnswerLog>) -> Option<Arc<dyn Workload>> {
+        let noting = || Arc::new(Replay { answers: Some((log, Noting::Trial)), ..self.clone() });
+        self.settings.notes_trials.then(|| noting() as Arc<dyn Workload>)
     }
 }
 
@@ -507,7 +514,9 @@ impl DerivedMetrics for Replay {
         };
         let weighted = self.weights.as_ref().map(|weights| (WEIGHTED, weighted_seconds(tally, weights)));
         let waited = ("order_wait_s", count(tally, ORDER_WAIT_US) / 1e6);
-        weighted.into_iter().chain(primary).chain([waited]).collect()
+        let hashing = ("hashing_s", count(tally, HASHING_US) / 1e6);
+        let hashing = self.settings.notes_trials.then_some(hashing);
+        weighted.into_iter().chain(primary).chain([waited]).chain(hashing).collect()
     }
 }
 

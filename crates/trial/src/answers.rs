@@ -74,6 +74,47 @@ pub fn compare(
     record
 }
 
+/// What trials of a contender have all answered alike.
+#[derive(Default)]
+pub struct Steady {
+    answers: Vec<OneAnswer>,
+    pub trials: usize,
+}
+
+impl Steady {
+    /// A statement that another trial answers otherwise counts as not sent.
+    pub fn take(&mut self, log: &dyn Answering, trial: Vec<OneAnswer>) {
+        self.trials += 1;
+        if self.trials == 1 {
+            self.answers = trial;
+            return;
+        }
+        for (at, (known, other)) in self.answers.iter_mut().zip(&trial).enumerate() {
+            let is_alike = log.asked(at).is_none_or(|asked| !matches!(found(&asked, known, other), Found::Differs(_)));
+            if !is_alike {
+                *known = OneAnswer::default();
+            }
+        }
+    }
+}
+
+/// The same of timed trials: of what trials of either side have all answered alike, and the baseline in its pass too.
+pub fn compare_trials(
+    workload: &str,
+    log: &dyn Answering,
+    (baseline, pass): (&str, &[OneAnswer]),
+    steady: &Steady,
+    (candidate, of_candidate): (&str, &Steady),
+) -> AnswersRecord {
+    let baseline = Baseline { name: baseline, answers: [pass, &steady.answers] };
+    let mut record = compare(workload, log, &baseline, (candidate, &of_candidate.answers));
+    if let Some(count) = record.not_compared.remove(AnswersRecord::UNSENT) {
+        record.not_compared.insert(AnswersRecord::UNSTEADY.to_owned(), count);
+    }
+    // Names follow from the statement, and numbers of new rows from who came first.
+    AnswersRecord { trials: Some(of_candidate.trials), beside: Vec::new(), ..record }
+}
+
 /// Why a statement is not compared.
 fn why_not(asked: &Asked, [one, again, other]: [&OneAnswer; 3]) -> Option<&'static str> {
     match () {
@@ -341,6 +382,24 @@ mod tests {
         let ordered = Asked { is_ordered: true, ..ASKED };
         assert_eq!(compared(ordered, rows(2, 1, 5), rows(2, 9, 5)).tie_order, 1);
         assert_eq!(compared(ASKED, rows(2, 1, 5), rows(2, 9, 5)).tie_order, 0);
+    }
+
+    #[test]
+    fn of_trials_what_all_of_them_answered_is_compared_with_the_pass() {
+        let log = Log(vec![ASKED; 4]);
+        let steady = |trials: &[[OneAnswer; 4]]| {
+            let mut steady = Steady::default();
+            trials.iter().for_each(|trial| steady.take(&log, trial.to_vec()));
+            steady
+        };
+        let [a, b, c] = [1, 2, 3].map(|hash| rows(1, hash, hash));
+        // Equal, otherwise on the candidate, otherwise under load already on the baseline, otherwise from trial to trial.
+        let baseline = steady(&[[a, a, c, a], [a, a, c, a]]);
+        let candidate = steady(&[[a, b, a, a], [a, b, a, b]]);
+        let record = compare_trials("shop", &log, ("old", &[a; 4]), &baseline, ("new", &candidate));
+        assert_eq!((record.trials, record.compared, record.equal, record.differ()), (Some(2), 2, 1, 1));
+        let reasons = [(AnswersRecord::UNSTEADY.to_owned(), 1), (AnswersRecord::UNSTABLE.to_owned(), 1)];
+        assert_eq!(record.not_compared, BTreeMap::from(reasons));
     }
 
     #[test]

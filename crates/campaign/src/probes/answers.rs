@@ -6,8 +6,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +13,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::{Bench, Probe};
-use load::{AnswerLog, Answering, Came, OneAnswer, Workload, answers_as_bytes, answers_from_bytes};
+use crate::noted::{is_timed, write_answers};
+use load::{AnswerLog, Answering, Came, OneAnswer, Workload, answers_from_bytes};
 use record::format::answers::{ANSWERS_FILE, AnswersRecord};
 use record::format::{PlanRecord, PlannedTrial, Purpose, Status, TrialRecord};
-use trial::answers::{Baseline, compare, fidelity};
+use trial::answers::{Baseline, Steady, compare, compare_trials, fidelity};
 use trial::observe::Observers;
 use trial::{Finished, Interval, Trial, run_trial};
 
@@ -68,6 +67,27 @@ impl AnswerPasses {
         bench.active_run.run_dir.write_run(bench.run)
     }
 
+    /// The same of the trials of the plan, where their answers are kept.
+    pub fn compare_trials(&self, bench: &mut Bench) -> Result<()> {
+        for first in self.passes.iter().filter(|pass| is_second_of_baseline(&pass.planned)) {
+            let (label, baseline) = (&first.planned.workload, &first.planned.contender);
+            let Some(log) = first.workload.replays().and_then(load::Replays::answering) else { continue };
+            let keeps_answers = log.noting_trial(AnswerLog::of(0)).is_some();
+            let Some(pass) = stored(bench, label, baseline, 1)?.filter(|_| keeps_answers) else { continue };
+            let Some(of_baseline) = steady(bench, log, label, baseline)? else { continue };
+            let mut all = Vec::new();
+            for candidate in bench.plan().candidates() {
+                let Some(of_candidate) = steady(bench, log, label, candidate)? else { continue };
+                let sides = (&of_baseline, (candidate, &of_candidate));
+                all.push(compare_trials(label, log, (baseline, &pass), sides.0, sides.1));
+            }
+            all.iter().for_each(|one| bench.progress.print(&format!("timed trials, {}", line(one))));
+            bench.run.answers.retain(|known| known.workload != *label || known.trials.is_none());
+            bench.run.answers.extend(all);
+        }
+        bench.active_run.run_dir.write_run(bench.run)
+    }
+
     fn compare_workload(&self, bench: &mut Bench, again: &PlannedTrial, workload: &Arc<dyn Workload>) -> Result<()> {
         let (label, baseline) = (&again.workload, &again.contender);
         let Some(log) = workload.replays().and_then(load::Replays::answering) else { return Ok(()) };
@@ -105,11 +125,7 @@ impl Probe for AnswerPasses {
     fn run(&self, trial: &Trial, observers: &mut Observers, live: &mut dyn FnMut(load::Live)) -> Result<Finished> {
         let finished = run_trial(trial, observers, live)?;
         if finished.record.status == Status::Ok {
-            let bytes = answers_as_bytes(&self.pass(trial.planned).log.answers());
-            let path = trial.folder.join(ANSWERS_FILE);
-            let written =
-                File::create(&path).and_then(|mut file| file.write_all(&bytes).and_then(|()| file.sync_all()));
-            written.with_context(|| format!("cannot write {}", path.display()))?;
+            write_answers(trial.folder, &self.pass(trial.planned).log)?;
         }
         Ok(finished)
     }
@@ -136,11 +152,27 @@ fn stored(bench: &Bench, workload: &str, contender: &str, pass: u32) -> Result<O
         (trial.workload.as_str(), trial.contender.as_str(), trial.status) == (workload, contender, Status::Ok)
             && trial.purpose == Purpose::Answers { pass }
     };
-    let Some(trial) = bench.trials.iter().find(is_it) else { return Ok(None) };
+    bench.trials.iter().find(is_it).map(|trial| answers_of(bench, trial)).transpose()
+}
+
+/// What trials of the plan have answered alike; None where their answers were not kept.
+fn steady(bench: &Bench, log: &dyn Answering, workload: &str, contender: &str) -> Result<Option<Steady>> {
+    let is_it = |trial: &&TrialRecord| {
+        (trial.workload.as_str(), trial.contender.as_str(), trial.status) == (workload, contender, Status::Ok)
+            && is_timed(&trial.purpose)
+    };
+    let mut steady = Steady::default();
+    for trial in bench.trials.iter().filter(is_it) {
+        steady.take(log, answers_of(bench, trial)?);
+    }
+    Ok((steady.trials > 0).then_some(steady))
+}
+
+fn answers_of(bench: &Bench, trial: &TrialRecord) -> Result<Vec<OneAnswer>> {
     let path = bench.active_run.run_dir.trial_folder(trial.trial)?.join(ANSWERS_FILE);
     let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let answers = answers_from_bytes(&bytes);
-    answers.map(Some).with_context(|| format!("{} is no list of answers\n  next: start the run anew", path.display()))
+    answers.with_context(|| format!("{} is no list of answers\n  next: start the run anew", path.display()))
 }
 
 /// A candidate that refuses much of a log does other work: nothing that it was timed at would mean anything.

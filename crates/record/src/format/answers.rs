@@ -14,6 +14,9 @@ pub struct AnswersRecord {
     pub workload: String,
     pub baseline: String,
     pub candidate: String,
+    /// Of timed trials, so many of the candidate, and of what all of them answered alike; absent of the passes before them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trials: Option<usize>,
     /// Statements of the log.
     pub statements: u64,
     /// Statements whose answers were compared, by their values or by their number of rows.
@@ -42,6 +45,7 @@ impl AnswersRecord {
     /// Reasons for which a statement is not compared.
     pub const UNSTABLE: &str = "unstable";
     pub const UNSENT: &str = "left out behind an error";
+    pub const UNSTEADY: &str = "not the same in all trials";
 
     /// Statements whose answers differ.
     pub fn differ(&self) -> u64 {

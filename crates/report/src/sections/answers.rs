@@ -22,6 +22,7 @@ impl Topic for Answers {
     fn section(&self, evidence: &Evidence) -> Option<Section> {
         let mut body: Vec<Block> =
             evidence.run.answers.iter().flat_map(|one| of_candidate(&evidence.plan, one)).collect();
+        body.extend(hashing(evidence).map(Block::note));
         body.extend(missing(evidence).into_iter().map(Block::para));
         let fidelity = evidence.run.fidelity.iter();
         body.extend(fidelity.filter_map(|one| recorded(&evidence.plan, one)).map(Block::para));
@@ -30,6 +31,19 @@ impl Topic for Answers {
         }
         Section::of("answers", "Answers", body)
     }
+}
+
+/// What keeping the answers of timed trials cost their clients.
+fn hashing(evidence: &Evidence) -> Option<String> {
+    let times = |contender: &str| {
+        let trials = evidence.trials.measured().iter().filter(|trial| trial.contender == contender);
+        let times: Vec<f64> = trials.filter_map(|trial| trial.metrics.get("hashing_s").copied()).collect();
+        (!times.is_empty()).then(|| times.iter().sum::<f64>() / times.len() as f64)
+    };
+    let names = evidence.plan.contenders.iter().map(|contender| contender.name.as_str());
+    let all: Vec<String> = names.filter_map(|name| Some(format!("{:.2} s on `{name}`", times(name)?))).collect();
+    let text = "To hash the answers of a timed trial, behind their times, the clients together took";
+    (!all.is_empty()).then(|| format!("{text} {}.", joined(all)))
 }
 
 /// A sentence for each candidate, for the first screen.
@@ -81,6 +95,11 @@ pub fn sentence(one: &AnswersRecord) -> String {
             count(digests, "digest"),
             integer(differ)
         ),
+    };
+    let first = match one.trials {
+        Some(_) if *compared == 0 => first.replacen("No answers", "In the timed trials no answers", 1),
+        Some(_) => format!("In the timed trials {first}"),
+        None => first,
     };
     match ties {
         0 => first,
@@ -184,6 +203,9 @@ fn remarks(one: &AnswersRecord) -> Vec<String> {
     let by_rows = joined(by_rows.collect());
     lines.extend((!by_rows.is_empty()).then(|| format!("Compared by the number of rows alone: {by_rows}.")));
     let why = |class: &str| match class {
+        AnswersRecord::UNSTABLE if one.trials.is_some() => {
+            "the baseline itself answered otherwise under load".to_owned()
+        }
         AnswersRecord::UNSTABLE => "the baseline itself answered otherwise the second time".to_owned(),
         class => class.to_owned(),
     };
@@ -231,6 +253,7 @@ mod tests {
 
     fn differing() -> AnswersRecord {
         AnswersRecord {
+            trials: None,
             workload: "oltp_read_write".to_owned(),
             baseline: BASELINE.to_owned(),
             candidate: CANDIDATE.to_owned(),
@@ -332,6 +355,8 @@ mod tests {
         assert_eq!(sentence(&equal), expected);
         let none = AnswersRecord { compared: 0, ..equal };
         assert!(sentence(&none).starts_with("No answers of"), "{}", sentence(&none));
+        let timed = sentence(&AnswersRecord { trials: Some(8), ..none });
+        assert!(timed.starts_with("In the timed trials no answers of"), "{timed}");
     }
 
     #[test]
