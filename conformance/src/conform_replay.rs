@@ -8,6 +8,7 @@
 
 mod answers;
 mod cost;
+mod kinds;
 mod mariadb;
 mod postgres;
 mod privacy;
@@ -43,8 +44,11 @@ pub struct ConformReplay {
     /// With --walk: so many comparisons of the one capture, and, from 2 on, as many of two servers that are alike
     #[arg(long, default_value_t = 1, requires = "walk", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
-    /// The search for production's values in runs and reports instead
+    /// A log of MariaDB and one of PostgreSQL, each on both kinds of servers, instead
     #[arg(long, conflicts_with = "walk")]
+    kinds: bool,
+    /// The search for production's values in runs and reports instead
+    #[arg(long, conflicts_with_all = ["walk", "kinds"])]
     privacy: bool,
     /// What a statement costs beside pgbench and pgreplay instead; as many turns
     #[arg(long, conflicts_with_all = ["walk", "privacy"])]
@@ -75,6 +79,11 @@ pub fn run(options: &ConformReplay, root: &Path) -> Result<()> {
         let (seconds, blocks) = if options.short { (3, 10) } else { (10, 12) };
         let wrong = walk::run(&Walk { old, new, seconds, blocks, repeats: options.repeats }, &dbduel)?.unwrap_or(0);
         ensure!(wrong == 0, "the walk did not find what was planted, or found what was not");
+        return Ok(());
+    }
+    if options.kinds {
+        let wrong = kinds::run(extent, &dbduel)?;
+        ensure!(wrong == 0, "two kinds of servers were sent other statements, or answered otherwise");
         return Ok(());
     }
     if options.privacy {

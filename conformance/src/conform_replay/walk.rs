@@ -254,7 +254,7 @@ impl Production<'_> {
         Ok(())
     }
 
-    fn load(&self, script: &str, seconds: u32) -> Result<()> {
+    pub fn load(&self, script: &str, seconds: u32) -> Result<()> {
         let seconds = seconds.to_string();
         if self.is_postgres() {
             return self.pgbench(script, &["-c", "4", "-j", "2", "-R", "80", "-T", &seconds]);

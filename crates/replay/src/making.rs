@@ -12,7 +12,7 @@ use crate::cuts::Cuts;
 use crate::digest::{About, Kind};
 use crate::filter::{Filter, Why, Window};
 use crate::plans::{Execution, samples};
-use crate::portable::{for_other_kind, is_collated, ported, sqlstate};
+use crate::portable::{for_other_kind, is_collated, is_control, ported, sqlstate};
 use crate::schedule::{Facts, How, Portable, Schedule, Session, Span, Statement, Text, Transaction};
 use crate::sharing::share;
 use crate::units::Held;
@@ -237,7 +237,9 @@ impl Maker<'_> {
         };
         let text = self.text(one.text);
         let is_use = self.schedule.digests[one.digest as usize].is_use;
+        let is_text = self.portable.is_some() && is_control(one.text, dialect(self.schedule.is_mysql));
         let how = match one.act {
+            _ if is_text => How::Text,
             Act::Execute if !self.schedule.is_mysql => How::Prepared(self.prepared(one.session, one.text, text)),
             Act::ExecuteUnnamed => How::Unnamed,
             _ if is_use => How::Use(self.used(one)),

@@ -19,25 +19,24 @@ fn ported_with(text: &[u8], from: Dialect, parameter: &dyn Fn(usize, bool) -> Ve
     if std::str::from_utf8(text).is_err() || text.contains(&0) {
         return None;
     }
-    let mut tokens: Vec<Token> = Tokens::new(text, from).collect();
-    while tokens.last().is_some_and(|last| &text[last.start..last.end] == b";") {
-        tokens.pop();
-    }
-    let read = Read { text, tokens };
+    let read = Read::of(text, from);
     match read.control() {
         Some(control) => Some(control.as_bytes().to_vec()),
         None => read.is_common().then(|| read.written(from, parameter)),
     }
 }
 
+/// Whether a statement begins or ends a transaction, which MySQL does not prepare.
+pub fn is_control(text: &[u8], from: Dialect) -> bool {
+    Read::of(text, from).control().is_some()
+}
+
 /// Whether a statement compares or sorts texts, which servers do by their collations. Types of columns are not known.
 pub fn is_collated(text: &[u8], from: Dialect) -> bool {
-    let read = Read { text, tokens: Tokens::new(text, from).collect() };
+    let read = Read::of(text, from);
     (0..read.tokens.len()).any(|at| match read.tokens[at].kind {
         Kind::Word => read.is(at, "distinct") || read.is_any(at, &["order", "group"]) && read.is(at + 1, "by"),
-        Kind::String | Kind::Parameter => {
-            at > 0 && (read.is(at - 1, "like") || matches!(read.bytes(at - 1), b"=" | b"<>" | b"!="))
-        }
+        Kind::String => at > 0 && (read.is(at - 1, "like") || matches!(read.bytes(at - 1), b"=" | b"<>" | b"!=")),
         _ => false,
     })
 }
@@ -159,7 +158,7 @@ const FUNCTIONS: &[&str] = &[
 /// Keywords that a parenthesis may follow.
 const KEYWORDS: &[&str] = &[
     "and", "as", "between", "by", "case", "distinct", "else", "exists", "from", "having", "in", "is", "join", "like",
-    "not", "on", "or", "over", "select", "set", "then", "union", "using", "values", "when", "where",
+    "not", "on", "or", "over", "select", "then", "union", "using", "values", "when", "where",
 ];
 const OPERATORS: &[&[u8]] = &[b"=", b"<>", b"!=", b"<", b">", b"<=", b">=", b"+", b"-", b"*", b"%"];
 
@@ -168,7 +167,16 @@ struct Read<'a> {
     tokens: Vec<Token>,
 }
 
-impl Read<'_> {
+impl<'a> Read<'a> {
+    /// Without the semicolon at its end.
+    fn of(text: &'a [u8], from: Dialect) -> Read<'a> {
+        let mut tokens: Vec<Token> = Tokens::new(text, from).collect();
+        while tokens.last().is_some_and(|last| &text[last.start..last.end] == b";") {
+            tokens.pop();
+        }
+        Read { text, tokens }
+    }
+
     fn bytes(&self, at: usize) -> &[u8] {
         self.tokens.get(at).map_or(&[], |token| &self.text[token.start..token.end])
     }
@@ -186,6 +194,7 @@ impl Read<'_> {
         let is_begin = self.is(0, "begin") || self.is(0, "start") && self.is(1, "transaction");
         let ends_here = self.tokens.len() == 1 || self.tokens.len() == 2 && self.is_any(1, &["work", "transaction"]);
         match () {
+            () if (0..self.tokens.len()).any(|at| self.is(at, ";")) => None,
             () if is_begin => Some("begin"),
             () if ends_here && self.is_any(0, &["commit", "end"]) => Some("commit"),
             () if ends_here && self.is_any(0, &["rollback", "abort"]) => Some("rollback"),
@@ -370,7 +379,7 @@ fn put(texts: &mut Vec<u8>, bytes: &[u8]) -> Text {
 
 /// Whether parameters come in the order of their numbers, each once, and none counts rows.
 fn has_order(text: &[u8]) -> bool {
-    let read = Read { text, tokens: Tokens::new(text, Dialect::Postgres).collect() };
+    let read = Read::of(text, Dialect::Postgres);
     let all = (0..read.tokens.len()).filter(|at| read.tokens[*at].kind == Kind::Parameter);
     all.enumerate().all(|(place, at)| number_of(read.bytes(at)) == place + 1 && !read.counts_rows(at))
 }
@@ -471,6 +480,7 @@ mod tests {
             "update t set a = 1 order by b limit 1",
             "delete from t where a = 1 limit 1",
             "select a from t; select b from t",
+            "begin; update t set a = 1; commit",
             "select 'a",
             "set autocommit = 0",
             "call p()",
@@ -487,6 +497,7 @@ mod tests {
             "select distinct on (a) a from t",
             "select a from t where a = any($1)",
             "select a->>'b' from t",
+            "update t set (a, b) = (1, 2)",
             "update t set a = u.a from u where u.b = t.b",
             "delete from t using u where u.b = t.b",
             "insert into t values (1) returning a",

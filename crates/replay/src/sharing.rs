@@ -19,13 +19,13 @@ pub fn share(schedule: &mut Schedule, spans: &[Span], limit: usize) -> usize {
     let clients = |sessions: &[usize]| assigned(&sessions.iter().map(|at| spans[*at]).collect::<Vec<_>>());
     let of_own = clients(&own);
     let connections = limit.saturating_sub(of_own.len()).clamp(1, clients(&shared).len().max(1));
-    let mut lanes: Vec<Vec<usize>> = vec![Vec::new(); connections.min(shared.len())];
+    let mut lanes: Vec<(usize, Vec<usize>)> = vec![(0, Vec::new()); connections.min(shared.len())];
     let mut by_begin = shared.clone();
     by_begin.sort_by_key(|at| spans[*at]);
     for session in by_begin {
-        let sent = |lane: &Vec<usize>| lane.iter().map(|at| schedule.sessions[*at].transactions.len()).sum::<usize>();
-        let emptiest = lanes.iter_mut().min_by_key(|lane| sent(lane));
-        emptiest.into_iter().for_each(|lane| lane.push(session));
+        let Some((sent, lane)) = lanes.iter_mut().min_by_key(|(sent, _)| *sent) else { break };
+        *sent += schedule.sessions[session].transactions.len();
+        lane.push(session);
     }
     let old = std::mem::take(&mut schedule.sessions);
     let old_transactions = std::mem::take(&mut schedule.transactions);
@@ -43,7 +43,7 @@ pub fn share(schedule: &mut Schedule, spans: &[Span], limit: usize) -> usize {
     let numbers: Vec<u32> = own.iter().map(|at| push(&old[*at], of(*at).collect())).collect();
     let mut all: Vec<Vec<u32>> =
         of_own.iter().map(|sessions| sessions.iter().map(|at| numbers[*at as usize]).collect()).collect();
-    for lane in &lanes {
+    for (_, lane) in &lanes {
         let Some(first) = lane.iter().map(|at| &old[*at]).min_by_key(|session| session.due_us) else { continue };
         let mut transactions: Vec<Transaction> = lane.iter().flat_map(|at| of(*at)).collect();
         let units = &schedule.units;

@@ -402,7 +402,7 @@ fn of_a_log_what_both_kinds_of_servers_read_is_left_and_its_share_is_known() {
     let rows = [
         (10, 7, took(1, "statement: BEGIN;"), ""),
         (20, 7, took(3, "statement: select \"A\" from t where b = 'x'"), ""),
-        (30, 7, took(1, "statement: END;"), ""),
+        (30, 7, took(1, "execute S_1: COMMIT"), ""),
         (40, 7, took(4, "statement: select a::text from t"), ""),
         (50, 7, took(1, "execute <unnamed>: select a from t where b = $1"), "parameters: $1 = '7'"),
     ];
@@ -426,7 +426,7 @@ fn of_a_log_what_both_kinds_of_servers_read_is_left_and_its_share_is_known() {
     let text = |text: &str| (text.to_owned(), How::Text);
     let same = text("select \"A\" from t where b = 'x'");
     let unnamed = ("select a from t where b = $1".to_owned(), How::Unnamed);
-    assert_eq!(sent(&schedule), [text("BEGIN;"), same, text("END;"), unnamed]);
+    assert_eq!(sent(&schedule), [text("BEGIN;"), same, text("COMMIT"), unnamed]);
     let other = schedule.for_other_kind.as_ref().unwrap();
     let expected = ["begin", "select `A` from t where b = 'x'", "commit", "select a from t where b = '7'"];
     assert_eq!(sent(other), expected.map(text));
