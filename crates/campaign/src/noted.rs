@@ -19,9 +19,12 @@ pub struct Noted {
 
 impl Noted {
     pub fn of(planned: &PlannedTrial, workload: &dyn Workload) -> Option<Noted> {
-        let answering = workload.replays().and_then(Replays::answering).filter(|_| is_timed(&planned.purpose))?;
+        let answering = workload.replays().and_then(Replays::answering)?;
+        if !answering.keeps_trials() || !is_timed(&planned.purpose) {
+            return None;
+        }
         let log = AnswerLog::of(answering.statements());
-        Some(Noted { workload: answering.noting_trial(Arc::clone(&log))?, log })
+        Some(Noted { workload: answering.noting_trial(Arc::clone(&log)), log })
     }
 
     pub fn keep(&self, folder: &Path, record: &TrialRecord) -> Result<()> {

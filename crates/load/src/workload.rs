@@ -466,11 +466,10 @@ pub trait Answering {
     fn expected_duration(&self) -> Duration;
     /// The same workload, one transaction after the other, that keeps every answer.
     fn noting(&self, log: Arc<AnswerLog>) -> Arc<dyn Workload>;
-    /// The same workload, which keeps every answer of a timed trial behind its time; None where that is not asked for.
-    fn noting_trial(&self, log: Arc<AnswerLog>) -> Option<Arc<dyn Workload>> {
-        let _ = log;
-        None
-    }
+    /// Whether answers of timed trials are to be kept too.
+    fn keeps_trials(&self) -> bool;
+    /// The same workload as it is timed, which keeps every answer behind its time.
+    fn noting_trial(&self, log: Arc<AnswerLog>) -> Arc<dyn Workload>;
 }
 
 /// Clients that queue transactions, which other connections run later.

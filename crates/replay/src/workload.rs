@@ -273,7 +273,7 @@ impl Workload for Replay {
 
     fn client(&self, slot: Slot, mut connection: AnyConnection) -> Result<ClientFuture, Error> {
         let clients = (self.schedule.clients.len() as u32).max(1);
-        let slot_client = slot.client;
+        let is_first = slot.client < clients;
         let run = self.runs.get((slot.client / clients) as usize).map(Arc::clone);
         let run = run.ok_or_else(|| Error::Client("a replay needs a load".to_owned()))?;
         let schedule = self.schedule.for_kind(connection.dialect() == Dialect::MySql);
@@ -291,7 +291,7 @@ impl Workload for Replay {
             uses,
             prepared: Vec::new(),
             // Of sessions that are replayed several times at once, the first.
-            answers: self.answers.clone().filter(|_| slot_client < clients),
+            answers: self.answers.clone().filter(|_| is_first),
             rows: Rows::with_names(),
             second: None,
         };
@@ -487,9 +487,12 @@ impl Answering for Replay {
         Arc::new(Replay { settings, answers: Some((log, Noting::Pass)), ..self.clone() })
     }
 
-    fn noting_trial(&self, log: Arc<AnswerLog>) -> Option<Arc<dyn Workload>> {
-        let noting = || Arc::new(Replay { answers: Some((log, Noting::Trial)), ..self.clone() });
-        self.settings.notes_trials.then(|| noting() as Arc<dyn Workload>)
+    fn keeps_trials(&self) -> bool {
+        self.settings.notes_trials
+    }
+
+    fn noting_trial(&self, log: Arc<AnswerLog>) -> Arc<dyn Workload> {
+        Arc::new(Replay { answers: Some((log, Noting::Trial)), ..self.clone() })
     }
 }
 

@@ -292,6 +292,12 @@ mod tests {
         fn noting(&self, _: Arc<AnswerLog>) -> Arc<dyn Workload> {
             unreachable!("nothing is replayed here")
         }
+        fn keeps_trials(&self) -> bool {
+            false
+        }
+        fn noting_trial(&self, _: Arc<AnswerLog>) -> Arc<dyn Workload> {
+            unreachable!("nothing is replayed here")
+        }
     }
 
     const ASKED: Asked<'static> = Asked {

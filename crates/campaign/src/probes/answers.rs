@@ -71,15 +71,15 @@ impl AnswerPasses {
     pub fn compare_trials(&self, bench: &mut Bench) -> Result<()> {
         for first in self.passes.iter().filter(|pass| is_second_of_baseline(&pass.planned)) {
             let (label, baseline) = (&first.planned.workload, &first.planned.contender);
-            let Some(log) = first.workload.replays().and_then(load::Replays::answering) else { continue };
-            let keeps_answers = log.noting_trial(AnswerLog::of(0)).is_some();
-            let Some(pass) = stored(bench, label, baseline, 1)?.filter(|_| keeps_answers) else { continue };
+            let log = first.workload.replays().and_then(load::Replays::answering);
+            let Some(log) = log.filter(|log| log.keeps_trials()) else { continue };
+            let Some(pass) = stored(bench, label, baseline, 1)? else { continue };
             let Some(of_baseline) = steady(bench, log, label, baseline)? else { continue };
             let mut all = Vec::new();
             for candidate in bench.plan().candidates() {
                 let Some(of_candidate) = steady(bench, log, label, candidate)? else { continue };
-                let sides = (&of_baseline, (candidate, &of_candidate));
-                all.push(compare_trials(label, log, (baseline, &pass), sides.0, sides.1));
+                let of_candidate = (candidate, &of_candidate);
+                all.push(compare_trials(label, log, (baseline, &pass), &of_baseline, of_candidate));
             }
             all.iter().for_each(|one| bench.progress.print(&format!("timed trials, {}", line(one))));
             bench.run.answers.retain(|known| known.workload != *label || known.trials.is_none());
@@ -155,7 +155,7 @@ fn stored(bench: &Bench, workload: &str, contender: &str, pass: u32) -> Result<O
     bench.trials.iter().find(is_it).map(|trial| answers_of(bench, trial)).transpose()
 }
 
-/// What trials of the plan have answered alike; None where their answers were not kept.
+/// What trials of the plan have answered alike; None where none has succeeded.
 fn steady(bench: &Bench, log: &dyn Answering, workload: &str, contender: &str) -> Result<Option<Steady>> {
     let is_it = |trial: &&TrialRecord| {
         (trial.workload.as_str(), trial.contender.as_str(), trial.status) == (workload, contender, Status::Ok)
