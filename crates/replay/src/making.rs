@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capture::{Act, Capture, Dialect, Format, Instance, parameters};
+use capture::{Act, Capture, Format, Instance, parameters};
 
 use crate::assignment::assigned;
 use crate::cuts::Cuts;
@@ -116,13 +116,9 @@ pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, R
     let mut schedule = maker.finish(is_coarse, wanted.idle_max, wanted.clients_limit);
     schedule.facts.data_are_older_us = data_are_older_us;
     if wanted.is_portable {
-        schedule.for_other_kind = Some(Arc::new(for_other_kind(&schedule, dialect(is_mysql))));
+        schedule.for_other_kind = Some(Arc::new(for_other_kind(&schedule)));
     }
     Ok(schedule)
-}
-
-fn dialect(is_mysql: bool) -> Dialect {
-    if is_mysql { Dialect::MYSQL } else { Dialect::Postgres }
 }
 
 /// The place of each digest among those that are timed: the ones that cost most in the log, or were called most; the
@@ -200,7 +196,7 @@ impl Maker<'_> {
 
     fn why_not_portable(&mut self, one: &Instance<'_>) -> Option<Why> {
         let portable = self.portable.as_mut()?;
-        let dialect = dialect(self.schedule.is_mysql);
+        let dialect = self.schedule.dialect();
         let is_portable = ported(one.text, dialect).is_some();
         portable.add(is_portable, one.duration_us.unwrap_or(0));
         self.schedule.digests[one.digest as usize].is_collated |= is_portable && is_collated(one.text, dialect);
@@ -237,7 +233,7 @@ impl Maker<'_> {
         };
         let text = self.text(one.text);
         let is_use = self.schedule.digests[one.digest as usize].is_use;
-        let is_text = self.portable.is_some() && is_control(one.text, dialect(self.schedule.is_mysql));
+        let is_text = self.portable.is_some() && is_control(one.text, self.schedule.dialect());
         let how = match one.act {
             _ if is_text => How::Text,
             Act::Execute if !self.schedule.is_mysql => How::Prepared(self.prepared(one.session, one.text, text)),

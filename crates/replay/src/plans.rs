@@ -29,7 +29,7 @@ pub fn samples<'a>(all: impl Iterator<Item = Execution<'a>>, schedule: &Schedule
     let mut several = false;
     for one in all.filter(|one| one.statement.is_counted && one.statement.error.is_none()) {
         several |= one.database > 1;
-        if is_explained(schedule.bytes(one.statement.text), schedule.is_mysql) {
+        if is_explained(schedule.bytes(one.statement.text), schedule.dialect()) {
             by_digest.entry(one.statement.digest).or_default().push(one);
         }
     }
@@ -52,8 +52,7 @@ pub fn samples<'a>(all: impl Iterator<Item = Execution<'a>>, schedule: &Schedule
 }
 
 /// One statement that servers explain, alone in its text: what stands behind it would be run.
-fn is_explained(text: &[u8], is_mysql: bool) -> bool {
-    let dialect = if is_mysql { Dialect::MYSQL } else { Dialect::Postgres };
+fn is_explained(text: &[u8], dialect: Dialect) -> bool {
     let mut tokens = Tokens::new(text, dialect).peekable();
     let opens = |token: &capture::Token| &text[token.start..token.end] == b"(";
     while tokens.next_if(opens).is_some() {}
@@ -131,7 +130,7 @@ mod tests {
     #[test]
     fn only_one_statement_that_servers_explain_is_asked_about() {
         let check = |text: &str, expected: bool| {
-            assert_eq!(is_explained(text.as_bytes(), false), expected, "{text}");
+            assert_eq!(is_explained(text.as_bytes(), Dialect::Postgres), expected, "{text}");
         };
         check("select 1;", true);
         check("(select 1) union (select 2)", true);

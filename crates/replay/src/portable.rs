@@ -94,6 +94,7 @@ const REFUSED: &[&str] = &[
     "notnull",
     "nowait",
     "nulls",
+    "of",
     "only",
     "outfile",
     "overriding",
@@ -258,8 +259,6 @@ impl<'a> Read<'a> {
             () if self.is_any(at, &["from", "join", "into", "update"]) && self.is(at + 2, ".") => false,
             () if self.is(at, "distinct") && self.is(at + 1, "on") => false,
             () if self.is(at, "limit") => !self.is(at + 2, ",") && !self.is(at + 1, "all"),
-            // Of a row value: `for update of t`.
-            () if self.is(at, "of") => false,
             // `from t partition (p0)`
             () if self.is(at, "partition") => self.is(at + 1, "by"),
             () if self.is(at, "offset") => at > 1 && self.is(at - 2, "limit") && !self.is_any(at + 2, &["row", "rows"]),
@@ -320,7 +319,8 @@ fn number_of(parameter: &[u8]) -> usize {
 }
 
 /// The schedule as the other kind of server is sent it: as many statements in the same order.
-pub fn for_other_kind(schedule: &Schedule, from: Dialect) -> Schedule {
+pub fn for_other_kind(schedule: &Schedule) -> Schedule {
+    let from = schedule.dialect();
     let mut other = Schedule { is_mysql: !schedule.is_mysql, ..schedule.clone() };
     let mut texts = Texts { of: schedule, from, known: HashMap::new() };
     for one in &mut other.statements {
@@ -523,7 +523,7 @@ mod tests {
         let one = |text, how, count| Statement { text, how, values: (0, count), ..statement(0) };
         schedule.statements =
             vec![one(bound, How::Prepared(0), 1), one(written, How::Prepared(1), 3), one(bound, How::Unnamed, 1)];
-        let other = for_other_kind(&schedule, Dialect::Postgres);
+        let other = for_other_kind(&schedule);
         let shown = |text: Text| std::str::from_utf8(other.bytes(text)).unwrap();
         let sent: Vec<_> = other.statements.iter().map(|one| (shown(one.text), one.how, one.values.1)).collect();
         assert!(other.is_mysql && shown(other.prepared[0]) == "select `a` from t where b = ?");

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use capture::Dialect;
+
 use crate::digest::About;
 use crate::options::StatementLimit;
 
@@ -174,6 +176,11 @@ pub struct Sample {
 }
 
 impl Schedule {
+    /// How what it is sent to reads SQL.
+    pub fn dialect(&self) -> Dialect {
+        if self.is_mysql { Dialect::MYSQL } else { Dialect::Postgres }
+    }
+
     /// As a server of this kind is sent it; None where it can be sent to the other kind only.
     pub fn for_kind(self: &Arc<Schedule>, is_mysql: bool) -> Option<&Arc<Schedule>> {
         if self.is_mysql == is_mysql { Some(self) } else { self.for_other_kind.as_ref() }

@@ -1,6 +1,6 @@
 //! A statement of the log as an example: with its values where the experiment asks for them, else with their lengths.
 
-use capture::{Dialect, normalise, with_lengths};
+use capture::{normalise, with_lengths};
 
 use crate::schedule::{Schedule, Statement};
 
@@ -36,7 +36,7 @@ pub fn shown(schedule: &Schedule, statement: &Statement, shows_literals: bool) -
 
 /// The session may read quotes in another way than is usual: where its digest is another one then, it has no values either.
 fn without_values(schedule: &Schedule, statement: &Statement, text: &[u8]) -> String {
-    let dialect = if schedule.is_mysql { Dialect::MYSQL } else { Dialect::Postgres };
+    let dialect = schedule.dialect();
     let digest = &schedule.digests[statement.digest as usize].text;
     let mut normal = Vec::new();
     normalise(text, dialect, false, &mut normal);

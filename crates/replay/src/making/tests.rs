@@ -29,27 +29,17 @@ fn csv(rows: &[Row<'_>]) -> String {
     rows.iter().enumerate().map(row).collect()
 }
 
+/// All that the filter takes of a whole log.
+fn usual(filter: &Filter) -> Wanted<'_> {
+    Wanted { filter, accepts_partial: false, idle_max: None, digests_max: 200, is_portable: false, clients_limit: None }
+}
+
 fn made(name: &str, log: &str, accepts_partial: bool) -> Result<Schedule, Refusal> {
-    wanted(
-        name,
-        log,
-        Wanted {
-            filter: &Filter::default(),
-            accepts_partial,
-            idle_max: None,
-            digests_max: 200,
-            is_portable: false,
-            clients_limit: None,
-        },
-    )
+    wanted(name, log, Wanted { accepts_partial, ..usual(&Filter::default()) })
 }
 
 fn filtered(name: &str, log: &str, filter: &Filter, accepts_partial: bool) -> Result<Schedule, Refusal> {
-    wanted(
-        name,
-        log,
-        Wanted { filter, accepts_partial, idle_max: None, digests_max: 200, is_portable: false, clients_limit: None },
-    )
+    wanted(name, log, Wanted { accepts_partial, ..usual(filter) })
 }
 
 fn wanted(name: &str, log: &str, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
@@ -341,14 +331,7 @@ fn digests_beyond_the_most_share_a_line() {
     let rows: Vec<_> = rows.iter().zip(0u32..).map(|(text, at)| (at * 1_000, 7, text.as_str(), "", None)).collect();
     let names = |digests_max| {
         let filter = Filter::default();
-        let kept = Wanted {
-            filter: &filter,
-            accepts_partial: false,
-            idle_max: None,
-            digests_max,
-            is_portable: false,
-            clients_limit: None,
-        };
+        let kept = Wanted { digests_max, ..usual(&filter) };
         wanted("pg.csv", &csv(&rows), kept).unwrap().timed_names()
     };
     let [all, two] = [3, 1].map(names);
@@ -363,19 +346,7 @@ fn gaps_are_cut_and_answers_keep_the_time_of_the_log() {
     let rows: Vec<_> =
         rows.iter().zip(&messages).map(|((ms, session), text)| (*ms, *session, text.as_str(), "", None)).collect();
     let idle_max = Some(Duration::from_secs(2));
-    let schedule = wanted(
-        "pg.csv",
-        &csv(&rows),
-        Wanted {
-            filter: &Filter::default(),
-            accepts_partial: false,
-            idle_max,
-            digests_max: 200,
-            is_portable: false,
-            clients_limit: None,
-        },
-    )
-    .unwrap();
+    let schedule = wanted("pg.csv", &csv(&rows), Wanted { idle_max, ..usual(&Filter::default()) }).unwrap();
     let dues: Vec<u64> = schedule.statements.iter().map(|one| one.due_us).collect();
     assert_eq!(dues, [0, 2_001_000, 2_051_000]);
     assert_eq!((schedule.facts.cut_us, schedule.facts.span_us), (6_999_000, 2_052_000));
@@ -409,14 +380,7 @@ fn of_a_log_what_both_kinds_of_servers_read_is_left_and_its_share_is_known() {
     let rows: Vec<_> =
         rows.iter().map(|(ms, session, message, list)| (*ms, *session, message.as_str(), *list, None)).collect();
     let filter = Filter::default();
-    let kept = Wanted {
-        filter: &filter,
-        accepts_partial: false,
-        idle_max: None,
-        digests_max: 200,
-        is_portable: true,
-        clients_limit: None,
-    };
+    let kept = Wanted { is_portable: true, ..usual(&filter) };
     let schedule = wanted("pg.csv", &csv(&rows), kept).unwrap();
     assert_eq!(schedule.facts.portable.unwrap().shares(), [Some(0.8), Some(0.6)]);
     let left_out: Vec<_> = schedule.facts.left_out.iter().map(|(kind, count, _)| (kind.as_str(), *count)).collect();
@@ -454,14 +418,7 @@ SET timestamp=1795409109;
 commit;
 ";
     let filter = Filter::default();
-    let kept = Wanted {
-        filter: &filter,
-        accepts_partial: true,
-        idle_max: None,
-        digests_max: 200,
-        is_portable: true,
-        clients_limit: None,
-    };
+    let kept = Wanted { accepts_partial: true, is_portable: true, ..usual(&filter) };
     let schedule = wanted("slow.log", log, kept).unwrap();
     let sent: Vec<_> = schedule.statements.iter().map(|one| (schedule.bytes(one.text), one.is_counted)).collect();
     assert_eq!(sent, [(&b"begin"[..], false), (b"update t set a = 1", true), (b"commit", true)]);
