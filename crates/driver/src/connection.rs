@@ -111,8 +111,8 @@ pub trait Connection {
     }
     /// Forgets what was kept back.
     fn drop_queued(&mut self) {}
-    /// Keeps a statement that is prepared by its first execution, which costs no round trip of its own. Only
-    /// PostgreSQL's protocol has such executions.
+    /// Keeps a statement that is prepared by its first execution: in PostgreSQL's protocol without a round trip of its
+    /// own, in MySQL's with one before it.
     fn prepare_at_first_use(&mut self, sql: &[u8]) -> Result<Statement, Error> {
         let _ = sql;
         Err(Error::Protocol("this protocol prepares no statement by executing it".to_owned()))

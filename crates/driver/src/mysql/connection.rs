@@ -69,13 +69,24 @@ fn kill(endpoint: &Endpoint, login: &Login, session: u32, ended: Ended) -> Resul
 }
 
 struct Prepared {
-    sql: Box<str>,
+    sql: Box<[u8]>,
     way: Way,
-    /// Prepared before each execution, and closed behind it.
-    each_time: bool,
+    when: When,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    /// When it is asked for, and again behind a reconnect.
+    Now,
+    /// Before its first execution on a connection.
+    AtFirstUse,
+    /// Before each execution, and closed behind it.
+    EachTime,
 }
 
 enum Way {
+    /// Not prepared yet.
+    Later,
     Binary {
         id: u32,
         parameters: u16,
@@ -114,8 +125,10 @@ impl MySqlConnection {
         self.transport.reopen(timeout)?;
         self.set_up()?;
         for at in 0..self.statements.len() {
-            if !self.statements[at].each_time {
-                complete(self.prepare_again(at))?;
+            match self.statements[at].when {
+                When::Now => complete(self.prepare_again(at))?,
+                When::AtFirstUse => self.statements[at].way = Way::Later,
+                When::EachTime => {}
             }
         }
         Ok(())
@@ -129,17 +142,19 @@ impl MySqlConnection {
         Ok(())
     }
 
-    /// A statement that is parsed each time, and not as a text, is parsed now.
-    async fn parse_each_time(&mut self, statement: Statement) -> Result<(), Error> {
+    /// A statement that is parsed each time, and not as a text, or for the first time, is parsed now.
+    async fn parse_if_due(&mut self, statement: Statement) -> Result<(), Error> {
         match &self.statements[statement.0] {
-            Prepared { each_time: true, way: Way::Binary { .. }, .. } => self.prepare_again(statement.0).await,
+            Prepared { when: When::EachTime, way: Way::Binary { .. }, .. } | Prepared { way: Way::Later, .. } => {
+                self.prepare_again(statement.0).await
+            }
             _ => Ok(()),
         }
     }
 
     /// Behind its answer the server may forget such a statement; it does not reply.
     fn close_each_time(&mut self, statement: Statement) -> Result<(), Error> {
-        let Prepared { each_time: true, way: Way::Binary { id, .. }, .. } = self.statements[statement.0] else {
+        let Prepared { when: When::EachTime, way: Way::Binary { id, .. }, .. } = self.statements[statement.0] else {
             return Ok(());
         };
         let out = self.transport.outbox();
@@ -477,12 +492,12 @@ impl MySqlConnection {
 
     /// Answered by `00 statement:4 columns:2 parameters:2 00 warnings:2`, then a packet per
     /// parameter and EOF, then a packet per column and EOF.
-    async fn prepare_text(&mut self, sql: &str) -> Result<Way, Error> {
+    async fn prepare_text(&mut self, sql: &[u8]) -> Result<Way, Error> {
         self.expect_idle()?;
         let out = self.transport.outbox();
         let at = begin_packet(out, 0);
         out.push(COM_STMT_PREPARE);
-        out.extend_from_slice(sql.as_bytes());
+        out.extend_from_slice(sql);
         end_packet(out, at);
         self.send()?;
         let (id, columns, parameters) = match self.take_packet(PREPARE_BYTES_MAX, prepared).await? {
@@ -519,17 +534,20 @@ impl MySqlConnection {
         self.expect_idle()?;
         let out = self.transport.outbox();
         let at = begin_packet(out, 0);
-        let Prepared { sql, way, .. } = &mut self.statements[statement.0];
+        let Prepared { sql, way, when } = &mut self.statements[statement.0];
         match way {
+            Way::Later => return Err(Error::Protocol("a statement was executed before it was prepared".to_owned())),
             Way::Text => {
                 out.push(COM_QUERY);
-                out.extend_from_slice(sql.as_bytes());
+                out.extend_from_slice(sql);
             }
             Way::Binary { id, parameters: expected, types_sent } => {
                 debug_assert_eq!(usize::from(*expected), parameters.len(), "a statement gets all its parameters");
                 out.push(COM_STMT_EXECUTE);
                 out.extend_from_slice(&id.to_le_bytes());
                 out.extend_from_slice(&[0, 1, 0, 0, 0]);
+                // What is prepared at its first use need not have values of the same types each time.
+                *types_sent &= *when != When::AtFirstUse;
                 if !parameters.is_empty() {
                     put_parameters(out, parameters, types_sent);
                 }
@@ -602,16 +620,21 @@ impl Connection for MySqlConnection {
 
     fn prepare(&mut self, sql: &str) -> Result<Statement, Error> {
         let before = self.transport.enter_set_up();
-        let prepared = complete(self.prepare_text(sql));
+        let prepared = complete(self.prepare_text(sql.as_bytes()));
         self.transport.leave_set_up(before);
-        self.statements.push(Prepared { sql: sql.into(), way: prepared?, each_time: false });
+        self.statements.push(Prepared { sql: sql.as_bytes().into(), way: prepared?, when: When::Now });
+        Ok(Statement(self.statements.len() - 1))
+    }
+
+    fn prepare_at_first_use(&mut self, sql: &[u8]) -> Result<Statement, Error> {
+        self.statements.push(Prepared { sql: sql.into(), way: Way::Later, when: When::AtFirstUse });
         Ok(Statement(self.statements.len() - 1))
     }
 
     fn prepare_each_time(&mut self, sql: &str) -> Result<Statement, Error> {
         // Whether the server prepares it at all is known from here on.
         let statement = self.prepare(sql)?;
-        self.statements[statement.0].each_time = true;
+        self.statements[statement.0].when = When::EachTime;
         self.close_each_time(statement)?;
         Ok(statement)
     }
@@ -621,7 +644,7 @@ impl Connection for MySqlConnection {
     }
 
     async fn execute(&mut self, statement: Statement, parameters: &[Value<'_>]) -> Result<Answer, Error> {
-        self.parse_each_time(statement).await?;
+        self.parse_if_due(statement).await?;
         let binary = self.put_execute(statement, parameters)?;
         self.send()?;
         let answer = self.read_answer(binary).await;
@@ -636,7 +659,7 @@ impl Connection for MySqlConnection {
         rows: &mut Rows,
     ) -> Result<Answer, Error> {
         rows.clear();
-        self.parse_each_time(statement).await?;
+        self.parse_if_due(statement).await?;
         let binary = self.put_execute(statement, parameters)?;
         self.send()?;
         let answer = self.read_rows(binary, rows).await;
