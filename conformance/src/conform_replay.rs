@@ -22,7 +22,7 @@ use anyhow::{Context, Result, ensure};
 use crate::bench::done_in_release;
 use crate::held::dbduel;
 use series::{Extent, heading};
-use walk::Walk;
+use walk::{FAST, ORIGINAL, RATE, Walk};
 
 #[derive(clap::Args)]
 pub struct ConformReplay {
@@ -44,6 +44,9 @@ pub struct ConformReplay {
     /// With --walk: so many comparisons of the one capture, and, from 2 on, as many of two servers that are alike
     #[arg(long, default_value_t = 1, requires = "walk", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
+    /// With --walk: at the log's pace, in which nothing but what was planted may be slower
+    #[arg(long, requires = "walk")]
+    paced: bool,
     /// A log of MariaDB and one of PostgreSQL, each on both kinds of servers, instead
     #[arg(long, conflicts_with = "walk")]
     kinds: bool,
@@ -77,7 +80,13 @@ pub fn run(options: &ConformReplay, root: &Path) -> Result<()> {
             _ => ["mariadb@system"; 2],
         };
         let (seconds, blocks) = if options.short { (3, 10) } else { (10, 12) };
-        let wrong = walk::run(&Walk { old, new, seconds, blocks, repeats: options.repeats }, &dbduel)?.unwrap_or(0);
+        let walk = Walk { old, new, seconds, rate: RATE, blocks, repeats: options.repeats, pacing: FAST };
+        let walk = match options.paced {
+            // So few that none is sent while the slow one runs.
+            true => Walk { seconds: 3, rate: 30, blocks: 10, pacing: ORIGINAL, ..walk },
+            false => walk,
+        };
+        let wrong = walk::run(&walk, &dbduel)?.unwrap_or(0);
         ensure!(wrong == 0, "the walk did not find what was planted, or found what was not");
         return Ok(());
     }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::Extent;
-use super::walk::{DATABASE, Production, well};
+use super::walk::{DATABASE, Production, RATE, well};
 use crate::conform_pgbench::program::Pgbench;
 use crate::held::{Held, Missing};
 
@@ -53,7 +53,7 @@ pub fn run(extent: Extent, dbduel: &Path) -> Result<usize> {
         let mut admin = server.admin(DATABASE)?;
         (0..DOUBLINGS).try_for_each(|bit| admin.run(&DOUBLING.replace("NUMBER", &(1 << bit).to_string())).map(drop))?;
         production.dump()?;
-        production.capture(extent.seconds, || production.load(SCRIPT, extent.seconds))?;
+        production.capture(extent.seconds, || production.load(SCRIPT, RATE, extent.seconds))?;
         server.stop()?;
     }
     let mut wrong = Vec::new();
