@@ -379,10 +379,15 @@ fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, replay
     let stays_as_it_is = |one: &&Contender| replays && is_target(one) && !contenders.iter().all(is_target);
     let filled = || contenders.iter().filter(|one| !stays_as_it_is(one));
     let engines: BTreeSet<&str> = filled().map(|one| one.kind.kind()).collect();
+    let expected = |entries: &str| match own.form {
+        _ if !replays => format!("expected {key} = {{ {entries} }}"),
+        OwnDataForm::Dump => format!("expected {key} = {{ dump = {{ {entries} }} }}"),
+        OwnDataForm::Directory { .. } => format!("expected {key} = {{ directory = {{ {entries} }} }}"),
+    };
     if engines.len() > 1 && own.places.iter().any(|(engine, _)| engine.is_none()) {
         let entries: Vec<String> = engines.iter().map(|engine| format!("{engine} = \"...\"")).collect();
         let what = format!("`{key}` in {} belongs to one engine, and the contenders have several", section.title);
-        reader.reject(&span, what, format!("expected {key} = {{ {} }}", entries.join(", ")));
+        reader.reject(&span, what, expected(&entries.join(", ")));
         return;
     }
     for contender in filled() {
@@ -393,7 +398,7 @@ fn refuse_own_data(reader: &mut Reader, section: &Section, own: &OwnData, replay
             reader.reject(&span, what, note);
         } else if own.of(kind).is_none() {
             let what = format!("`{key}` in {} has no entry for contender `{name}`", section.title);
-            reader.reject(&span, what, format!("expected {key} = {{ {kind} = \"...\" }} among its entries"));
+            reader.reject(&span, what, format!("{} among its entries", expected(&format!("{kind} = \"...\""))));
         } else if let Some((what, note)) = unfit(reader, own, contender) {
             reader.reject(&span, what, note);
         }
