@@ -508,6 +508,9 @@ pub struct ReportArgs {
     /// Print it in this format; `dbduel list reports` lists all
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub format: String,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
     /// Compare with this contender instead of with the run's baseline
     #[arg(long, value_name = "NAME", conflicts_with = "schema")]
     pub baseline: Option<String>,
@@ -636,9 +639,17 @@ pub struct HistoryShowArgs {
     /// Print it in this format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(report::history::FORMATS))]
     pub format: String,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
     /// Write to this file instead of stdout
     #[arg(long, value_name = "PATH")]
     pub out: Option<PathBuf>,
+}
+
+/// The format that is asked for.
+pub fn format_of(format: &str, json: bool) -> &str {
+    if json { "json" } else { format }
 }
 
 /// Options of the comparison table of sql-bench.
@@ -691,6 +702,9 @@ pub struct HostArgs {
     /// Print it in this format: markdown to paste, json for programs
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = PossibleValuesParser::new(report::hardware::FORMATS))]
     pub format: String,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

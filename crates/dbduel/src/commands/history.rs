@@ -9,7 +9,7 @@ use super::report::first_screen;
 use super::run::{failed, run_to_end};
 use super::{Failure, note, print};
 use crate::KNOWN;
-use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, RunArgs, exit};
+use crate::cli::{HistoryAction, HistoryArgs, HistoryRunArgs, HistoryShowArgs, RunArgs, exit, format_of};
 use campaign::ActiveRun;
 use campaign::planning::{plan_experiment, unpack_sources};
 use experiment::{Experiment, releases, resolve, shell_path};
@@ -74,7 +74,8 @@ fn show(args: &HistoryShowArgs) -> Result<u8, Failure> {
     };
     let screen = first_screen();
     let color = args.out.is_none() && terminal::wants_color();
-    let text = report::history::write(&history, args.format.as_str(), screen.width.unwrap_or(100), color)?;
+    let text =
+        report::history::write(&history, format_of(&args.format, args.json), screen.width.unwrap_or(100), color)?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
         None => print(&text)?,

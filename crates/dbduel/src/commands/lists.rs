@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Failure, note, print, print_report};
 use crate::KNOWN;
-use crate::cli::{CacheAction, CacheArgs, FetchArgs, HostArgs, ListArgs, Listed, exit};
+use crate::cli::{CacheAction, CacheArgs, FetchArgs, HostArgs, ListArgs, Listed, exit, format_of};
 use engine::request::{ImageSource, PullPolicy};
 use engine::{self, Cache};
 use experiment::{Origin, VersionRequest, quantity};
@@ -235,7 +235,7 @@ pub fn named(name: &str) -> Result<engine::Resolved> {
 /// `dbduel host`: this machine, with the disk on which servers keep their data.
 pub fn host(args: &HostArgs) -> Result<u8, Failure> {
     let host = trial::host::describe(Cache::open()?.root());
-    print_report(&report::hardware::write(&host, &args.format, terminal::width())?)?;
+    print_report(&report::hardware::write(&host, format_of(&args.format, args.json), terminal::width())?)?;
     Ok(exit::DONE)
 }
 

@@ -4,33 +4,34 @@ use anyhow::{Context, Result, anyhow};
 
 use super::lists::formats;
 use super::{Failure, compare, print, print_bytes, print_report, stored};
-use crate::cli::{ReportArgs, Rows, exit};
+use crate::cli::{ReportArgs, Rows, exit, format_of};
 use record::shell::shell_word;
 use report::Evidence;
 use terminal::wants_color;
 
 pub fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
+    let format = format_of(&args.format, args.json);
     if args.schema {
         print(&report::json::schema()?)?;
         return Ok(exit::DONE);
     }
     let run = args.run.as_deref().unwrap_or("last");
-    if args.format == columnar::NAME {
+    if format == columnar::NAME {
         return export(args, run);
     }
-    expect_format(&args.format)?;
+    expect_format(format)?;
     if args.table.is_some() {
         return Err(Failure::usage(anyhow!(
             "--table chooses the rows of --format parquet, not of `{}`\n  next: leave --table out, or give --format parquet",
-            args.format
+            format
         )));
     }
-    let (table, of_table) = (compare::layout(&args.layout), args.format == report::sqlbench::STORED.name());
+    let (table, of_table) = (compare::layout(&args.layout), format == report::sqlbench::STORED.name());
     if !of_table && (!args.beside.is_empty() || table != Default::default()) {
         return Err(Failure::usage(anyhow!(
             "--beside, --relative, --verbose, --skip-count and --no-bars shape the table of --format sqlbench, not `{}`\n  \
              next: leave them out, or give --format sqlbench",
-            args.format
+            format
         )));
     }
     let run = stored::open(&args.store, &args.runs, run)?;
@@ -48,7 +49,7 @@ pub fn report_stored(args: &ReportArgs) -> Result<u8, Failure> {
         evidence = evidence.against(baseline).map_err(|error| Failure::usage(anyhow!("--baseline: {error}")))?;
     }
     let options = report::Options { color, brief, width, table, beside };
-    let text = report::write_evidence(&evidence, &args.format, &options)?;
+    let text = report::write_evidence(&evidence, format, &options)?;
     match &args.out {
         Some(path) => std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?,
         None => print_report(&text)?,
