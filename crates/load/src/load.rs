@@ -28,7 +28,7 @@ use crate::pacer::{Arrivals, Pacer, Rate};
 use crate::paging::Paging;
 use crate::policy::ErrorPolicy;
 use crate::recorder::{Recorder, Tally};
-use crate::scheduling::confine_to;
+use crate::scheduling::{be_woken_in_time, be_woken_less_often, confine_to};
 use crate::share::Share;
 use crate::single_pass::Gauge;
 use crate::timeline::{GONE_NS, Timeline, Window};
@@ -951,6 +951,12 @@ impl Worker {
     }
 
     fn work(&self, mut tasks: Vec<Task>, reactor: Arc<Reactor>, earliest_ns: Rc<Cell<u64>>) -> Result<(), Fatal> {
+        let has_due_times = self.workload.replays().is_some_and(|replay| replay.has_due_times());
+        match self.is_polled() {
+            _ if has_due_times => be_woken_in_time(),
+            true => be_woken_less_often(),
+            false => {}
+        }
         if self.is_polled() {
             return EventLoop::new(tasks, reactor, &self.timeline, earliest_ns).with_bell(self.bell.clone()).run();
         }

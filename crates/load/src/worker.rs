@@ -18,7 +18,6 @@ use crate::client::{Client, ClientFuture, Fatal, Slot};
 use crate::clock::{Alarm, Clock, monotonic_ns};
 use crate::pacer::{Arrival, Pacer};
 use crate::policy::{Verdict, code_of};
-use crate::scheduling::schedule_as;
 use crate::timeline::{GONE_NS, Timeline};
 use crate::transaction::{Attempt, Outcome, Timing, Turn};
 
@@ -396,7 +395,6 @@ impl EventLoop<'_> {
 
     pub fn run(mut self) -> Result<(), Fatal> {
         let mut ready = Ready::default();
-        be_woken_less_often();
         if let Some(bell) = &self.bell {
             bell.attach(&self.reactor).map_err(|e| Fatal::new(format!("cannot wait for other clients: {e}")))?;
         }
@@ -486,21 +484,3 @@ fn bring_closer<T: ?Sized>(value: &T) {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn bring_closer<T: ?Sized>(_: &T) {}
-
-/// Makes this thread one that others are not interrupted for: an answer then does not stop the server thread
-/// that sent it, and several are read at one waking. Where a CPU is idle, as always at low load, the thread
-/// starts at once as before. Timers end within a microsecond of their time, instead of 50.
-///
-/// Measured with a bare loop (point selects on MariaDB, 2 cores for both, server of another session, by
-/// turns): at 64 connections 6.9 us of CPU per query before and 4.8 after, 1.2 and 1.8 answers per waking,
-/// and a 99th percentile of 10 ms before and 3.4 ms after, since with fewer interruptions all connections
-/// have their turn; at 8 connections 8.9 us before and 5.4 after. Throughput and median latency stay what
-/// they were, within noise. A kernel that refuses leaves the thread as it is, which costs CPU and nothing else.
-fn be_woken_less_often() {
-    schedule_as(libc::SCHED_BATCH);
-    // SAFETY: a number of the calling thread.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS) };
-}
-
-/// Beyond its time a wait may last this much longer.
-const TIMER_SLACK_NS: libc::c_ulong = 1_000;

@@ -424,6 +424,8 @@ pub trait Replays {
     fn for_load(&self, bells: Arc<Bells>) -> Arc<dyn Workload>;
     /// How the due times follow from the log, for a title.
     fn pacing(&self) -> String;
+    /// Whether statements are due at times of the log.
+    fn has_due_times(&self) -> bool;
     /// A statement that may change data, literals taken out; None where all statements read.
     fn writes(&self) -> Option<String>;
     /// About how long the part takes that warms up, where there is one.

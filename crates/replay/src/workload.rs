@@ -365,6 +365,10 @@ impl Replays for Replay {
         Arc::new(Replay { runs, ..self.clone() })
     }
 
+    fn has_due_times(&self) -> bool {
+        self.settings.pacing != Pacing::Fast
+    }
+
     fn pacing(&self) -> String {
         let pacing = match self.settings.pacing {
             Pacing::Due(1.0) => "original pace".to_owned(),
