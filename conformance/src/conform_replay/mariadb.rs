@@ -95,8 +95,31 @@ fn replayed(extent: Extent, dbduel: &Path, server: &Held, load: &Load) -> Result
         series.note(first != second, || format!("{first:?}, then {second:?}"));
         series.note(load.has_one_end && first != production, || format!("{first:?} in place of {production:?}"));
         wrong += series.end();
+        if kind == "general" && load.script.is_none() {
+            let mut series = Series::new(&name, "fast, serial, prepared");
+            let before = executions(server)?;
+            let again = turn(&[&words[..], &["--prepare", "auto"]].concat(), &mut series)?;
+            series.note(again != first, || format!("{again:?}, and {first:?} by texts"));
+            let (done, logged) = (executions(server)? - before, executions_of(log)?);
+            series.note(done != logged || done == 0, || format!("{done} executions of {logged} in the log"));
+            wrong += series.end();
+        }
     }
     Ok(wrong)
+}
+
+/// Executions of prepared statements that a server has counted.
+fn executions(server: &Held) -> Result<u64> {
+    let counted = server.admin(REPLAYED)?.rows("SHOW GLOBAL STATUS LIKE 'Com_stmt_execute'")?;
+    let value = counted.into_iter().flatten().nth(1).flatten();
+    value.and_then(|value| value.parse().ok()).context("no counter of executions")
+}
+
+/// Those of a general log.
+fn executions_of(log: &Path) -> Result<u64> {
+    let log = fs::read(log)?;
+    let is_execution = |line: &&[u8]| line.windows(9).take(40).any(|part| part == b" Execute\t");
+    Ok(log.split(|byte| *byte == b'\n').filter(is_execution).count() as u64)
 }
 
 /// Makes the tables of production, and names them.

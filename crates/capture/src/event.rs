@@ -57,8 +57,10 @@ pub enum Act {
     Execute,
     /// An execution of a statement without a name, which its client had parsed for it alone.
     ExecuteUnnamed,
-    /// A statement is prepared; nothing runs.
+    /// A statement is prepared; nothing runs. The general log has its text.
     Prepare,
+    /// A prepared statement is dropped.
+    Close,
     /// Another command of the protocol, such as a ping.
     Command,
     /// The server starts: no earlier session is left.

@@ -14,8 +14,10 @@ use crate::instance::Instance;
 use crate::kinds::Skipped;
 use crate::modes::Modes;
 use crate::pg_message::has_cut_value;
+use crate::prepared::Prepared;
 use crate::sessions::{Effect, Sessions, effect_of};
 use crate::sort::Sorter;
+use crate::tokens::Dialect;
 
 /// How a capture is made.
 #[derive(Debug, Clone)]
@@ -66,6 +68,7 @@ struct Maker {
     /// Of each digest.
     effects: Vec<Effect>,
     sessions: Sessions,
+    prepared: Prepared,
     contents: Contents,
     parameter_length_max: Option<usize>,
     calls: Calls,
@@ -79,6 +82,7 @@ impl Maker {
             modes: Format::ALL.map(|format| Modes::new(making.options.reading.dialect(format))),
             effects: Vec::new(),
             sessions: Sessions::default(),
+            prepared: Prepared::default(),
             contents: Contents { first_us: i64::MAX, last_us: i64::MIN, ..Contents::default() },
             parameter_length_max: making.parameter_length_max,
             calls: Calls::default(),
@@ -87,6 +91,8 @@ impl Maker {
 
     fn take(&mut self, event: &Event<'_>, format: Format) -> io::Result<()> {
         self.modes[format as usize].note(event.act, event.session, event.text);
+        let dialect = self.modes[format as usize].of_session(event.session);
+        self.prepared.note(event, dialect, self.digests.merge_numbered_names);
         if event.act == Act::Quit && !self.sessions.has(event.session) {
             return Ok(());
         }
@@ -114,11 +120,10 @@ impl Maker {
             let end = Instance { act: Act::Quit, start_us, user: b"", host: b"", application: b"", ..begin };
             return self.sorter.add(start_us, |out| end.write(out));
         }
-        if event.act.is_statement() { self.statement(event, format) } else { Ok(()) }
+        if event.act.is_statement() { self.statement(event, format, dialect) } else { Ok(()) }
     }
 
-    fn statement(&mut self, event: &Event<'_>, format: Format) -> io::Result<()> {
-        let dialect = self.modes[format as usize].of_session(event.session);
+    fn statement(&mut self, event: &Event<'_>, format: Format, dialect: Dialect) -> io::Result<()> {
         let digest = self.digests.add(event, dialect);
         let row = &self.digests.rows()[digest as usize];
         while self.effects.len() < self.digests.rows().len() {
@@ -143,6 +148,7 @@ impl Maker {
         }
         // Statements inside of a call are logged before it and start after it.
         let start_us = if is_call { event.start_us } else { session.start(event.start_us) };
+        let prepared_as = self.prepared.text_of(event, format, digest, &row.text);
         let instance = Instance {
             act: event.act,
             session: session.number,
@@ -156,7 +162,7 @@ impl Maker {
             database: event.database,
             text: event.text,
             parameters: event.parameters,
-            prepared_as: event.prepared_as,
+            prepared_as: if format.is_mysql() { prepared_as } else { event.prepared_as },
             rows_sent: event.rows_sent,
             rows_affected: event.rows_affected,
             error: event.error,

@@ -149,6 +149,7 @@ impl GeneralLog {
             b"Query" => Act::Statement,
             b"Prepare" => Act::Prepare,
             b"Execute" if !follows_execute => Act::Execute,
+            b"Close stmt" => Act::Close,
             b"Init DB" => {
                 text.clone_into(&mut session.database);
                 Act::Command
@@ -171,7 +172,7 @@ impl GeneralLog {
             start_us: self.time_us,
             logged_us: self.time_us,
             is_coarse: self.is_coarse,
-            text: if act.is_statement() { text } else { b"" },
+            text: if act.is_statement() || act == Act::Prepare { text } else { b"" },
             ..Event::default()
         }));
         if act == Act::Quit {

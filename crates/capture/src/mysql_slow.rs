@@ -200,6 +200,7 @@ fn act_of(text: &[u8]) -> Act {
         b"Quit" => Act::Quit,
         b"Connect" => Act::Connect,
         b"Prepare" => Act::Prepare,
+        b"Close stmt" => Act::Close,
         _ => Act::Command,
     }
 }

@@ -16,7 +16,7 @@ use crate::digest::Kind;
 use crate::options::{OnError, Pacing, Settings};
 use crate::portable::sqlstate;
 use crate::run::{Doing, Run};
-use crate::schedule::{How, Schedule, Session, Statement, Transaction};
+use crate::schedule::{How, Parameter, Schedule, Session, Statement, Transaction};
 
 /// How often a client that waits looks whether the load was stopped.
 const STOP_POLL_NS: u64 = 250_000_000;
@@ -188,21 +188,9 @@ impl Client {
         self.open_session().await?;
         self.prepared.clear();
         for text in &schedule.prepared[as_usize(&session.prepared)] {
-            let prepared = self.prepare(schedule.bytes(*text))?;
-            self.prepared.push(prepared);
+            self.prepared.push(self.connection.prepare_at_first_use(schedule.bytes(*text))?);
         }
         Ok(true)
-    }
-
-    /// MySQL prepares when it is asked to, PostgreSQL beside the first execution.
-    fn prepare(&mut self, text: &[u8]) -> Result<Prepared, Fatal> {
-        if !self.schedule.is_mysql {
-            return Ok(self.connection.prepare_at_first_use(text)?);
-        }
-        let text = String::from_utf8_lossy(text);
-        self.connection.prepare(&text).map_err(|error| {
-            Fatal::new(format!("`{text}` cannot be prepared: {error}\n  next: leave it out by `exclude_digests`"))
-        })
     }
 
     /// Waits, and returns false when the load was stopped, and whether there was a wait.
@@ -451,8 +439,10 @@ impl Client {
         let text = schedule.bytes(statement.text);
         let (first, count) = (statement.values.0 as usize, usize::from(statement.values.1));
         let value = |number: usize| match schedule.values[first + number] {
-            Some(text) => Value::Text(schedule.bytes(text)),
-            None => Value::Null,
+            Parameter::Text(text) => Value::Text(schedule.bytes(text)),
+            Parameter::Int(value) => Value::Int(value),
+            Parameter::Decimal { units, scale } => Value::Decimal { units, scale },
+            Parameter::Null => Value::Null,
         };
         let mut usual = [Value::Null; VALUES_USUAL];
         let many: Vec<Value<'_>>;
@@ -469,8 +459,13 @@ impl Client {
             (How::Text, Some(rows)) => connection.query_bytes_into(text, rows).await,
             (How::Unnamed, None) => connection.execute_unnamed(text, values).await,
             (How::Unnamed, Some(rows)) => connection.fetch_unnamed(text, values, rows).await,
-            (How::Prepared(number), None) => connection.execute(self.prepared[number as usize], values).await,
-            (How::Prepared(number), Some(rows)) => connection.fetch(self.prepared[number as usize], values, rows).await,
+            (How::Prepared(number) | How::PreparedAgain(number), rows) => {
+                let prepared = self.prepared[number as usize];
+                match rows {
+                    None => connection.execute(prepared, values).await,
+                    Some(rows) => connection.fetch(prepared, values, rows).await,
+                }
+            }
             (How::Use(number), _) => connection.query_bytes(&self.uses[number as usize]).await,
         }
     }

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capture::{Act, Capture, Format, Instance, parameters};
+use capture::{Act, Bound, Capture, Format, Instance, bound_values, parameters};
 
 use crate::assignment::assigned;
 use crate::cuts::Cuts;
@@ -13,7 +13,7 @@ use crate::digest::{About, Kind};
 use crate::filter::{Filter, Why, Window};
 use crate::plans::{Execution, samples};
 use crate::portable::{for_other_kind, is_collated, is_control, ported, sqlstate};
-use crate::schedule::{Facts, How, Portable, Schedule, Session, Span, Statement, Text, Transaction};
+use crate::schedule::{Facts, How, Parameter, Portable, Schedule, Session, Span, Statement, Text, Transaction};
 use crate::sharing::share;
 use crate::units::Held;
 
@@ -67,6 +67,8 @@ pub struct Wanted<'a> {
     pub digests_max: usize,
     /// Statements alone that both MySQL and PostgreSQL read.
     pub is_portable: bool,
+    /// Of MySQL, executions of prepared statements are such again, as far as the log shows them.
+    pub prepares: bool,
     /// Sessions share connections beyond so many.
     pub clients_limit: Option<usize>,
 }
@@ -93,6 +95,7 @@ pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, R
         known: HashMap::new(),
         left_out: BTreeMap::new(),
         portable: wanted.is_portable.then(Portable::default),
+        prepared: (wanted.prepares && is_mysql).then_some(0),
     };
     let mut refused = None;
     let read = capture.instances_from(i64::MIN, &mut |instance| {
@@ -144,6 +147,8 @@ struct Maker<'a> {
     left_out: BTreeMap<&'static str, (u64, String)>,
     /// What others than MySQL and PostgreSQL alike read is left out.
     portable: Option<Portable>,
+    /// Statements whose literals are parameters again, where that is asked for.
+    prepared: Option<u64>,
 }
 
 impl Maker<'_> {
@@ -226,7 +231,13 @@ impl Maker<'_> {
         if !self.schedule.is_mysql {
             self.prepare_by_sql(one, place);
         }
-        let Some(values) = self.values(one.parameters) else {
+        let again = self.prepared.and_then(|_| values_again(one));
+        let is_again = again.is_some();
+        let values = match again {
+            Some(values) => self.kept(values.into_iter()),
+            None => self.values(one.parameters),
+        };
+        let Some(values) = values else {
             let why = "the list of parameters cannot be read".to_owned();
             self.left_out.entry("parameters").or_insert((0, why)).0 += 1;
             return Ok(());
@@ -236,6 +247,11 @@ impl Maker<'_> {
         let is_text = self.portable.is_some() && is_control(one.text, self.schedule.dialect());
         let how = match one.act {
             _ if is_text => How::Text,
+            _ if is_again => {
+                self.prepared = self.prepared.map(|count| count + 1);
+                let prepared_as = self.text(one.prepared_as);
+                How::PreparedAgain(self.prepared(one.session, one.prepared_as, prepared_as))
+            }
             Act::Execute if !self.schedule.is_mysql => How::Prepared(self.prepared(one.session, one.text, text)),
             Act::ExecuteUnnamed => How::Unnamed,
             _ if is_use => How::Use(self.used(one)),
@@ -371,12 +387,21 @@ impl Maker<'_> {
     }
 
     fn values(&mut self, list: &[u8]) -> Option<(u32, u16)> {
-        let values = parameters(list)?;
+        self.kept(parameters(list)?.into_iter().map(|value| value.map_or(Bound::Null, Bound::Text)))
+    }
+
+    /// The place of a statement's parameters; none where they are too many.
+    fn kept(&mut self, values: impl ExactSizeIterator<Item = Bound>) -> Option<(u32, u16)> {
         let first = self.schedule.values.len() as u32;
         let count = u16::try_from(values.len()).ok()?;
         for value in values {
-            let text = value.map(|value| self.text(&value));
-            self.schedule.values.push(text);
+            let value = match value {
+                Bound::Null => Parameter::Null,
+                Bound::Int(value) => Parameter::Int(value),
+                Bound::Decimal { units, scale } => Parameter::Decimal { units, scale },
+                Bound::Text(text) => Parameter::Text(self.text(&text)),
+            };
+            self.schedule.values.push(value);
         }
         Some((first, count))
     }
@@ -449,6 +474,7 @@ impl Maker<'_> {
             span_us: cuts.moved((last_us - first_us) as u64) + if is_coarse { 1_000_000 } else { 0 },
             cut_us: cuts.total_us(),
             portable: self.portable,
+            prepared: self.prepared,
             is_coarse,
             writes,
             longest_us: self.raws.iter().map(|raw| raw.duration_us).max().unwrap_or(0),
@@ -600,6 +626,12 @@ impl Raw {
     fn end_us(&self) -> i64 {
         self.start_us + self.duration_us as i64
     }
+}
+
+/// The values of an execution that a log of MySQL shows as one, as many as a statement may have.
+fn values_again(one: &Instance<'_>) -> Option<Vec<Bound>> {
+    let values = bound_values(one.prepared_as, one.text).filter(|_| !one.prepared_as.is_empty())?;
+    (values.len() <= usize::from(u16::MAX)).then_some(values)
 }
 
 fn hash_of(bytes: &[u8]) -> u64 {

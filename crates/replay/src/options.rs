@@ -50,6 +50,11 @@ pub const OPTIONS: &[OptionSpec] = &[
         "off",
         "strict: replay those statements alone that MySQL and PostgreSQL read alike, on servers of both kinds",
     ),
+    OptionSpec::new(
+        "prepare",
+        "off",
+        "auto: what was prepared is prepared again, with its values as parameters, where a log of MySQL or MariaDB shows it: the general log, and the slow log of MySQL 8; off: it is sent as text",
+    ),
     OptionSpec::new("reads_only", "false", "leave out what may change data, and count it"),
     OptionSpec::new(
         "summary",
@@ -188,6 +193,8 @@ pub struct Source {
     pub digests_max: usize,
     /// What others than MySQL and PostgreSQL alike read is left out.
     pub is_portable: bool,
+    /// Executions of prepared statements of MySQL are such again.
+    pub prepares: bool,
     /// Sessions share connections beyond so many.
     pub clients_limit: Option<usize>,
     /// The data have the values that an anonymised capture has.
@@ -281,6 +288,11 @@ pub fn source(options: &Options) -> Result<Source, OptionError> {
         .ok_or_else(|| options.error("log_timezone", "an offset such as +02:00, or an abbreviation".to_owned()))?;
     let bad = options.text("max_bad")?.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     let bad = bad.filter(|percent| (0.0..=100.0).contains(percent));
+    let is_portable = options.choice("portable", &["off", "strict"])? == 1;
+    let prepares = options.choice("prepare", &["off", "auto"])? == 1;
+    if prepares && is_portable {
+        return Err(options.error("prepare", "portable = \"off\" was expected beside it".to_owned()));
+    }
     let sql_mode = options.text("sql_mode")?.trim_matches('"').as_bytes().to_vec();
     Ok(Source {
         logs,
@@ -300,7 +312,8 @@ pub fn source(options: &Options) -> Result<Source, OptionError> {
         },
         digests_max: options.number("max_digests", 1, 10_000)? as usize,
         clients_limit: Some(options.number("clients_limit", 0, 100_000)? as usize).filter(|limit| *limit > 0),
-        is_portable: options.choice("portable", &["off", "strict"])? == 1,
+        is_portable,
+        prepares,
         are_data_anonymised: flag_of_data(options, "anonymized")?,
     })
 }

@@ -41,7 +41,7 @@ pub fn samples<'a>(all: impl Iterator<Item = Execution<'a>>, schedule: &Schedule
         for (which, at) in places {
             let Execution { statement, database, .. } = executions[at];
             let database = database.checked_sub(1).filter(|_| several);
-            let sample = Sample { digest, which, text: statement.text, values: statement.values, database };
+            let sample = Sample { digest, which, text: statement.text, values: statement.apart(), database };
             if !found.iter().any(|known| (known.text, known.values) == (sample.text, sample.values)) {
                 found.push(sample);
             }
@@ -105,7 +105,7 @@ fn with_values(schedule: &Schedule, sample: &Sample) -> Option<String> {
     for token in Tokens::new(text, Dialect::Postgres).filter(|token| token.kind == Kind::Parameter) {
         let number: usize = std::str::from_utf8(text.get(token.start + 1..token.end)?).ok()?.parse().ok()?;
         found.extend_from_slice(&text[at..token.start]);
-        found.extend(literal(schedule, *values.get(number.checked_sub(1)?)?));
+        found.extend(literal(schedule, values.get(number.checked_sub(1)?)?.text()));
         at = token.end;
     }
     found.extend_from_slice(&text[at..]);
@@ -126,6 +126,7 @@ fn literal(schedule: &Schedule, value: Option<Text>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedule::Parameter;
 
     #[test]
     fn only_one_statement_that_servers_explain_is_asked_about() {
@@ -151,7 +152,7 @@ mod tests {
             Text { start, length: text.len() as u32 }
         };
         let sql = text("select '$1', $2, $1 from t where a = $3;");
-        let values = vec![Some(text("it's")), Some(text("7")), None];
+        let values = vec![Parameter::Text(text("it's")), Parameter::Text(text("7")), Parameter::Null];
         schedule.values = values;
         let sample = Sample { digest: 0, which: "", text: sql, values: (0, 3), database: None };
         let expected = "select '$1', '7', 'it''s' from t where a = NULL";

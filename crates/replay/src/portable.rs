@@ -326,7 +326,7 @@ pub fn for_other_kind(schedule: &Schedule) -> Schedule {
     for one in &mut other.statements {
         let is_bound = matches!(one.how, How::Prepared(_)) && has_order(schedule.bytes(one.text));
         match one.how {
-            How::Text | How::Use(_) => one.text = texts.ported(one.text, &mut other.texts),
+            How::Text | How::Use(_) | How::PreparedAgain(_) => one.text = texts.ported(one.text, &mut other.texts),
             How::Prepared(_) if is_bound => one.text = texts.with_marks(one.text, &mut other.texts),
             How::Prepared(_) | How::Unnamed => {
                 let statement = with_literals(schedule, one, from);
@@ -389,7 +389,7 @@ fn with_literals(schedule: &Schedule, statement: &Statement, from: Dialect) -> V
     let (first, count) = (statement.values.0 as usize, usize::from(statement.values.1));
     let values = &schedule.values[first..first + count];
     let literal = |number: usize, counts_rows: bool| {
-        let value = number.checked_sub(1).and_then(|at| values.get(at)).copied().flatten();
+        let value = number.checked_sub(1).and_then(|at| values.get(at)).and_then(|value| value.text());
         let Some(value) = value.map(|value| schedule.bytes(value)) else { return b"NULL".to_vec() };
         if counts_rows && value.iter().all(u8::is_ascii_digit) {
             return value.to_vec();
@@ -407,6 +407,7 @@ fn with_literals(schedule: &Schedule, statement: &Statement, from: Dialect) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schedule::Parameter;
     use crate::schedule::tests::{statement, timed_schedule};
 
     fn text(text: &str, from: Dialect) -> Option<String> {
@@ -515,9 +516,9 @@ mod tests {
         let mut texts = std::mem::take(&mut schedule.texts);
         let sql = ["select \"a\" from t where b = $1", "select $2, $1, '$1' from t limit $3"];
         let [bound, written] = sql.map(|text| put(&mut texts, text.as_bytes()));
-        let values = ["it's \\", "7", "3"].map(|value| Some(put(&mut texts, value.as_bytes())));
+        let values = ["it's \\", "7", "3"].map(|value| Parameter::Text(put(&mut texts, value.as_bytes())));
         schedule.values = values.to_vec();
-        schedule.values[1] = None;
+        schedule.values[1] = Parameter::Null;
         schedule.texts = texts;
         schedule.prepared = vec![bound, written];
         let one = |text, how, count| Statement { text, how, values: (0, count), ..statement(0) };

@@ -25,6 +25,8 @@ pub enum How {
     Text,
     /// By the prepared statement of this number in its session.
     Prepared(u32),
+    /// The same, of a log that has the values in the text.
+    PreparedAgain(u32),
     /// Parsed for this execution alone.
     Unnamed,
     /// It makes another database the session's: that of this number, or the target's where the log has one only.
@@ -50,6 +52,35 @@ pub struct Statement {
     /// The number of its log, and the line of its entry.
     pub log: u32,
     pub line: u64,
+}
+
+impl Statement {
+    /// The values that its text does not have.
+    pub fn apart(&self) -> (u32, u16) {
+        match self.how {
+            How::PreparedAgain(_) => (self.values.0, 0),
+            _ => self.values,
+        }
+    }
+}
+
+/// A parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parameter {
+    Null,
+    Text(Text),
+    Int(i64),
+    Decimal { units: i64, scale: u8 },
+}
+
+impl Parameter {
+    /// Its text, where it is one.
+    pub fn text(self) -> Option<Text> {
+        match self {
+            Parameter::Text(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -90,6 +121,8 @@ pub struct Facts {
     pub writes: Option<String>,
     /// With `portable`: how much of what would be replayed is.
     pub portable: Option<Portable>,
+    /// With `prepare`: statements whose literals are parameters again.
+    pub prepared: Option<u64>,
     /// Sessions that share connections, of so many.
     pub sharing: Option<(usize, usize)>,
     /// Longest time without the end of a transaction, and longest duration of a statement.
@@ -146,8 +179,8 @@ pub struct Schedule {
     pub transactions: Vec<Transaction>,
     pub statements: Vec<Statement>,
     pub prepared: Vec<Text>,
-    /// Parameters of all statements; None is NULL.
-    pub values: Vec<Option<Text>>,
+    /// Parameters of all statements.
+    pub values: Vec<Parameter>,
     pub texts: Vec<u8>,
     pub digests: Vec<About>,
     /// Of each digest its place among those that are timed.

@@ -13,10 +13,10 @@ pub fn shown(schedule: &Schedule, statement: &Statement, shows_literals: bool) -
         true => String::from_utf8_lossy(text).into_owned(),
         false => without_values(schedule, statement, text),
     };
-    let (first, count) = (statement.values.0 as usize, usize::from(statement.values.1));
-    let values = schedule.values[first..first + count].iter().enumerate();
+    let (first, count) = statement.apart();
+    let values = schedule.values[first as usize..][..usize::from(count)].iter().enumerate();
     let bound = values.map(|(number, value)| {
-        let value = value.map(|value| String::from_utf8_lossy(schedule.bytes(value)));
+        let value = value.text().map(|value| String::from_utf8_lossy(schedule.bytes(value)));
         let value = match value {
             None => "NULL".to_owned(),
             Some(value) if shows_literals => format!("'{}'", value.replace('\'', "''")),
@@ -49,7 +49,7 @@ fn without_values(schedule: &Schedule, statement: &Statement, text: &[u8]) -> St
 mod tests {
     use super::*;
     use crate::digest::About;
-    use crate::schedule::{Text, tests::statement};
+    use crate::schedule::{Parameter, Text, tests::statement};
 
     /// One statement with a bound value, and the digest that its server made of it.
     fn check(text: &str, digest: &str, shows_literals: bool, expected: &str) {
@@ -59,7 +59,7 @@ mod tests {
         let schedule = Schedule {
             is_mysql: true,
             texts: [text, bound].concat().into_bytes(),
-            values: vec![Some(place(text.len(), bound.len())), None],
+            values: vec![Parameter::Text(place(text.len(), bound.len())), Parameter::Null],
             digests: vec![About::of(&of_digest, true)],
             ..Schedule::default()
         };

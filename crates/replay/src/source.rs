@@ -60,6 +60,7 @@ fn read(source: &Source) -> Result<Schedule, OptionError> {
             idle_max: source.idle_max,
             digests_max: source.digests_max,
             is_portable: source.is_portable,
+            prepares: source.prepares,
             clients_limit: source.clients_limit,
         };
         making::schedule(capture, wanted).map_err(|(key, why)| OptionError::new(key, why))

@@ -135,6 +135,10 @@ impl Replay {
         if let Some((sharing, all)) = facts.sharing {
             notes.push(format!("{sharing} of {} share connections", counted(all, "session")));
         }
+        if let Some(prepared) = facts.prepared {
+            let all = counted(facts.statements as usize, "statement");
+            notes.push(format!("{prepared} of {all} prepared again, as far as the log shows what was prepared"));
+        }
         if facts.cut_us > 0 {
             notes.push(format!("{:.1} s without statements are cut", facts.cut_us as f64 / 1e6));
         }

@@ -93,7 +93,7 @@ const HOW_TO_READ: [&[u8]; 8] =
     [b"names", b"character", b"sql_mode", b"autocommit", b"time_zone", b"client_encoding", b"transaction", b"time"];
 
 /// Words behind which a number in parentheses is a length, and no value.
-const TYPES: [&[u8]; 17] = [
+pub(crate) const TYPES: [&[u8]; 17] = [
     b"char",
     b"varchar",
     b"nchar",
@@ -327,6 +327,11 @@ struct Literal<'a> {
     value: Vec<u8>,
     /// Of digits in another base.
     base: Option<u8>,
+}
+
+/// The value of a string as it is written.
+pub(crate) fn string_value(text: &[u8], dialect: Dialect) -> Vec<u8> {
+    decode(text, dialect).value
 }
 
 fn decode(text: &[u8], dialect: Dialect) -> Literal<'_> {

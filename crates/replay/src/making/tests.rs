@@ -31,7 +31,15 @@ fn csv(rows: &[Row<'_>]) -> String {
 
 /// All that the filter takes of a whole log.
 fn usual(filter: &Filter) -> Wanted<'_> {
-    Wanted { filter, accepts_partial: false, idle_max: None, digests_max: 200, is_portable: false, clients_limit: None }
+    Wanted {
+        filter,
+        accepts_partial: false,
+        idle_max: None,
+        digests_max: 200,
+        is_portable: false,
+        prepares: false,
+        clients_limit: None,
+    }
 }
 
 fn made(name: &str, log: &str, accepts_partial: bool) -> Result<Schedule, Refusal> {
@@ -123,7 +131,7 @@ fn what_was_prepared_is_prepared_once_a_session_with_its_values() {
     assert_eq!(schedule.sessions[0].prepared, 0..1);
     let (first, count) = schedule.statements[0].values;
     let values = &schedule.values[first as usize..][..usize::from(count)];
-    let values: Vec<Option<&[u8]>> = values.iter().map(|value| value.map(|text| schedule.bytes(text))).collect();
+    let values: Vec<Option<&[u8]>> = values.iter().map(|value| value.text().map(|text| schedule.bytes(text))).collect();
     assert_eq!(values, [Some(&b"it's"[..]), None]);
     assert_eq!(schedule.texts.len(), "select $1, $2it's".len(), "a text is kept once");
 }
@@ -199,6 +207,65 @@ fn a_transaction_without_an_end_is_left_open() {
     let schedule = made("pg.csv", &csv(&rows), false).unwrap();
     let one = &schedule.transactions[0];
     assert!(one.is_left_open && one.ends_unit);
+}
+
+const GENERAL: &str = "/usr/sbin/mysqld, Version: 8.0.31 (MySQL). started with:
+Tcp port: 3306  Unix socket: mysql.sock
+Time                 Id Command    Argument
+2026-11-23T04:41:47.487135Z\t    9 Connect\tapp@localhost on shop using Socket
+2026-11-23T04:41:47.487235Z\t    9 Prepare\tselect a from t where b = ? and c = 'x' limit ?
+2026-11-23T04:41:47.487335Z\t    9 Execute\tselect a from t where b = 'it''s' and c = 'x' limit 5
+2026-11-23T04:41:47.487435Z\t    9 Execute\tselect a from t where b = NULL and c = 'x' limit 6
+2026-11-23T04:41:47.487535Z\t    9 Query\tselect a from t where b = 'y' and c = 'x' limit 7
+2026-11-23T04:41:47.487635Z\t    9 Execute\tselect a from t where b = x'61' and c = 'x' limit 8
+";
+
+#[test]
+fn executions_of_a_general_log_are_prepared_again_where_it_is_asked_for() {
+    let filter = Filter::default();
+    let ways = |prepares| {
+        let schedule = wanted("general.log", GENERAL, Wanted { prepares, ..usual(&filter) }).unwrap();
+        let ways: Vec<How> = schedule.statements.iter().map(|one| one.how).collect();
+        (ways, schedule)
+    };
+    assert_eq!(ways(false).0, [How::Text; 4]);
+    let (ways, schedule) = ways(true);
+    // The log does not show the type of the last one's value.
+    assert_eq!(ways, [How::PreparedAgain(0), How::PreparedAgain(0), How::Text, How::Text]);
+    assert_eq!(schedule.facts.prepared, Some(2));
+    let prepared: Vec<_> = schedule.prepared.iter().map(|text| schedule.bytes(*text)).collect();
+    assert_eq!(prepared, [b"select a from t where b = ? and c = 'x' limit ?"]);
+    let text = schedule.values[0].text().map(|text| schedule.bytes(text));
+    assert_eq!(
+        (text, &schedule.values[1..]),
+        (Some(&b"it's"[..]), &[Parameter::Int(5), Parameter::Null, Parameter::Int(6)][..])
+    );
+    assert_eq!(schedule.statements[0].apart().1, 0, "the text of the log has the values");
+}
+
+/// A slow log says only that something was prepared: its digest is met first behind that.
+#[test]
+fn executions_of_a_slow_log_are_those_of_what_was_prepared() {
+    let entry = |us: u32, text: &str| {
+        format!(
+            "# Time: 2026-11-23T04:41:47.{us:06}Z\n# User@Host: a[a] @ h []  Id:     9\n# Query_time: 0.000001  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795409107;\n{text};\n"
+        )
+    };
+    let log: String = [
+        "# administrator command: Prepare",
+        "select a from t where b = 5",
+        "select c from t where d = 6",
+        "select a from t where b = 7",
+    ]
+    .iter()
+    .enumerate()
+    .map(|(at, text)| entry(at as u32 * 10, text))
+    .collect();
+    let filter = Filter::default();
+    let schedule = wanted("slow.log", &log, Wanted { prepares: true, ..usual(&filter) }).unwrap();
+    let ways: Vec<How> = schedule.statements.iter().map(|one| one.how).collect();
+    assert_eq!(ways, [How::PreparedAgain(0), How::Text, How::PreparedAgain(0)]);
+    assert_eq!(schedule.values, [Parameter::Int(5), Parameter::Int(7)]);
 }
 
 /// Entries of MariaDB: second, session, text; times are whole seconds.
