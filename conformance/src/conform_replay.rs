@@ -44,7 +44,7 @@ pub struct ConformReplay {
     /// With --walk: so many comparisons of the one capture, and, from 2 on, as many of two servers that are alike
     #[arg(long, default_value_t = 1, requires = "walk", value_parser = clap::value_parser!(u32).range(1..))]
     repeats: u32,
-    /// With --walk: at the log's pace, in which nothing but what was planted may be slower
+    /// With --walk: at the log's pace, where nothing else may take a tenth of what the planted statement takes longer
     #[arg(long, requires = "walk")]
     paced: bool,
     /// A log of MariaDB and one of PostgreSQL, each on both kinds of servers, instead

@@ -45,6 +45,8 @@ pub const FAST: &str = "fast";
 pub const ORIGINAL: &str = "original";
 /// Transactions a second of a shop that is busy.
 pub const RATE: u32 = 80;
+/// What another statement may take longer beside the planted one, of what that takes longer.
+const WITH_IT_MAX: f64 = 0.1;
 const DOUBLINGS: u32 = 13;
 /// Far more than it has, and so little that it needs no large disk.
 const LOG_MAX: &str = "64MiB";
@@ -118,12 +120,17 @@ pub fn run(walk: &Walk, dbduel: &Path) -> Result<Option<usize>> {
     server.stop()?;
     let plant = shop.plant.iter().find(|(engine, _)| walk.new.starts_with(engine)).context("servers of two kinds")?;
     let new = format!("{}?{}", walk.new, plant.1);
-    let (mut wrong, mut others) = (Vec::new(), Vec::new());
+    let (mut wrong, mut others) = (Vec::new(), 0);
     for repeat in 1..=walk.repeats {
         let report = compared(walk, dbduel, folder.path(), &new)?;
         wrong.extend(judged(&report, shop.planted)?);
-        let of_others = decided(&report)?.into_iter().filter(|text| !text.starts_with(shop.planted));
-        others.push(of_others.collect::<Vec<_>>());
+        let (planted, of_others): (Vec<_>, Vec<_>) =
+            decided(&report)?.into_iter().partition(|(text, _)| text.starts_with(shop.planted));
+        others += of_others.len();
+        // At the log's pace what is sent behind the slow one may find a server that still tidies up.
+        let most_s = planted.first().map_or(0.0, |(_, extra_s)| extra_s * WITH_IT_MAX);
+        let blamed = of_others.into_iter().filter(|(_, extra_s)| walk.pacing == ORIGINAL && extra_s.abs() > most_s);
+        wrong.extend(blamed.map(|(text, extra_s)| format!("`{text}` takes {extra_s} s more, or less")));
         if repeat == walk.repeats {
             let took = begun.elapsed().as_secs();
             let [all, compared] = ["statements", "compared"].map(|key| report["answers"][0][key].as_u64().unwrap_or(0));
@@ -131,23 +138,14 @@ pub fn run(walk: &Walk, dbduel: &Path) -> Result<Option<usize>> {
         }
     }
     if walk.repeats > 1 {
-        let verdicts = others.iter().flatten().count();
-        let with = others.iter().filter(|texts| !texts.is_empty()).count();
-        println!(
-            "  {} comparisons, {} faults; {verdicts} verdicts on other statements, in {with} of them",
-            walk.repeats,
-            wrong.len()
-        );
-        if walk.pacing == ORIGINAL && with > verdicts_max(walk.repeats) {
-            wrong.push(format!("verdicts on statements that nothing makes slow: {others:?}"));
-        }
+        println!("  {} comparisons, {} faults; {others} verdicts on other statements", walk.repeats, wrong.len());
         wrong.extend(alike(walk, dbduel, folder.path())?);
     }
     wrong.iter().for_each(|line| println!("  WRONG: {line}"));
     Ok(Some(wrong.len()))
 }
 
-/// Of comparisons in which nothing differs so many may have a verdict: at 5 % each, more come once in four hundred times.
+/// Of comparisons of a server with itself so many may have a verdict: at 5 % each, more come once in four hundred times.
 fn verdicts_max(repeats: u32) -> usize {
     1 + (0.2 * f64::from(repeats)) as usize
 }
@@ -174,12 +172,13 @@ fn alike(walk: &Walk, dbduel: &Path, folder: &Path) -> Result<Vec<String>> {
     Ok(many.chain((answers > 0).then(|| "a server answers otherwise than itself".to_owned())).collect())
 }
 
-/// Texts of the statements that have a verdict.
-fn decided(report: &Value) -> Result<Vec<String>> {
+/// Texts of the statements that have a verdict, and the time that they take more.
+fn decided(report: &Value) -> Result<Vec<(String, f64)>> {
     let rows = report["head_to_head"][0]["parts"]["operations"].as_array().context("no statements were judged")?;
     let has_verdict = |row: &&Value| matches!(verdict_of(report, row), Some("slower" | "faster"));
-    let text = |row: &Value| row["text"].as_str().unwrap_or_default().to_owned();
-    Ok(rows.iter().filter(has_verdict).map(text).collect())
+    let one =
+        |row: &Value| (row["text"].as_str().unwrap_or_default().to_owned(), row["extra_s"].as_f64().unwrap_or(0.0));
+    Ok(rows.iter().filter(has_verdict).map(one).collect())
 }
 
 fn verdict_of<'a>(report: &'a Value, row: &Value) -> Option<&'a str> {
