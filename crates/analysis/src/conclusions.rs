@@ -108,6 +108,11 @@ pub struct WorkloadConclusions {
 }
 
 impl WorkloadConclusions {
+    /// Whether response times run from when something was due, as in an open loop and a replay at the pace of its log.
+    pub fn runs_from_due(&self) -> bool {
+        self.is_open_loop || self.metric == "response_seconds"
+    }
+
     /// The unit of a metric; the workload names that of the primary one.
     pub fn unit(&self, metric: &str) -> &str {
         if metric == self.metric { &self.primary.unit } else { record::metric::unit(metric) }

@@ -26,7 +26,7 @@ pub fn primary_title(workload: &WorkloadConclusions) -> String {
 
 /// The title of a metric beside the primary one.
 pub fn other_title(workload: &WorkloadConclusions, metric: &str) -> String {
-    let title = metric_title(metric, workload.is_open_loop);
+    let title = metric_title(metric, workload.runs_from_due());
     if workload.secondary == Some(metric) { format!("{title}, the secondary verdict") } else { title }
 }
 

@@ -54,7 +54,7 @@ fn of_workload(evidence: &Evidence, workload: &WorkloadConclusions) -> Vec<Block
     if quantiles.is_empty() {
         return Vec::new();
     }
-    let title = wording::metric_title(DRAWN, workload.is_open_loop);
+    let title = wording::metric_title(DRAWN, workload.runs_from_due());
     let caption = "Mean over blocks of each trial's own quantile, with its 95 % CI (t). Lower is better.";
     let chart = levels::curves(evidence, workload, DRAWN, &title, caption.to_owned());
     let mut body: Vec<Block> = chart.map(|chart| Block::OnPage(vec![Block::chart(chart)])).into_iter().collect();
@@ -97,7 +97,7 @@ fn about(workload: &WorkloadConclusions) -> String {
     let interval = bounded.map_or(String::new(), |one| {
         format!(", with its interval from their order ({})", wording::percent(one.confidence))
     });
-    let from = match workload.is_open_loop {
+    let from = match workload.runs_from_due() {
         true => "Response time runs from the moment a transaction was due",
         false => "The loop is closed: a client waits for its answer before it sends again, which hides queueing",
     };
