@@ -26,7 +26,7 @@ pub struct Walk<'a> {
     pub blocks: u32,
     /// Comparisons of the one capture.
     pub repeats: u32,
-    /// `fast`, or `original`: with few statements, one after the other, what is not slow has no verdict.
+    /// `fast`, or `original`: with few statements, one after the other, nothing but the slow one is to blame.
     pub pacing: &'static str,
 }
 

@@ -8,7 +8,7 @@ use crate::file::{Capture, HEAD, TAIL};
 use crate::format::{Format, Reading};
 use crate::normal::normalise;
 use crate::pg_stderr::Prefix;
-use crate::prepared::{bound_values, put_marked};
+use crate::prepared::{bound_values, put_placeholders};
 use crate::private::{Mask, literals};
 use crate::tokens::{Dialect, Kind, Tokens};
 
@@ -63,7 +63,7 @@ fn log(format: Format, bytes: &[u8]) {
 }
 
 /// Tokens lie in the text one behind the other, a digest text is not much longer than its statement, and other values in
-/// place of its own leave it as it is. With marks in place of literals it has the same digest, and a value for each mark.
+/// place of its own leave it as it is. With placeholders for its literals it has the same digest, and a value for each.
 fn statement(bytes: &[u8]) {
     let modes = [&b""[..], b"ANSI_QUOTES", b"NO_BACKSLASH_ESCAPES"];
     let mask = Mask::of_key(b"fuzzing");
@@ -91,7 +91,7 @@ fn statement(bytes: &[u8]) {
         );
     }
     let mut prepared = Vec::new();
-    if put_marked(bytes, &mut prepared) {
+    if put_placeholders(bytes, &mut prepared) {
         let shown = String::from_utf8_lossy(&prepared);
         let digests = [bytes, &prepared].map(|text| {
             let mut digest = Vec::new();
@@ -103,8 +103,8 @@ fn statement(bytes: &[u8]) {
             "{shown}: {:?}",
             digests.map(|text| String::from_utf8_lossy(&text).into_owned())
         );
-        let marks = Tokens::new(&prepared, Dialect::MYSQL).filter(|token| token.kind == Kind::Parameter).count();
-        assert!(bound_values(&prepared, bytes).is_none_or(|values| values.len() == marks), "{shown}");
+        let placeholders = Tokens::new(&prepared, Dialect::MYSQL).filter(|token| token.kind == Kind::Parameter).count();
+        assert!(bound_values(&prepared, bytes).is_none_or(|values| values.len() == placeholders), "{shown}");
     }
 }
 

@@ -1,6 +1,6 @@
-//! What executions in logs of MySQL and MariaDB were prepared as: these logs have values in the place of the marks.
+//! What executions in logs of MySQL and MariaDB were prepared as: these logs have values in the place of the placeholders.
 //!
-//! The general log has the text with its marks where a statement is prepared. The slow log of MySQL says only that one is:
+//! The general log has the text with its placeholders where a statement is prepared. The slow log of MySQL says only that one is:
 //! what a session sends for the first time behind that is taken for it, and its literals for the values.
 
 use std::collections::{HashMap, HashSet};
@@ -15,13 +15,13 @@ use crate::tokens::{Dialect, Kind, Token, Tokens, is_name};
 const USUAL: Dialect = Dialect::MYSQL;
 /// Texts of one session that are remembered.
 const TEXTS_MAX: usize = 2_000;
-/// Longer texts are lists of rows, with more marks than a statement may have.
+/// Longer texts are lists of rows, with more placeholders than a statement may have.
 const TEXT_MAX: usize = 256 * 1024;
 /// Bytes of a digest text that a text is looked up by: of longer ones the beginning is kept.
 const KEY_MAX: usize = 4 * 1024;
 const DIGITS_MAX: usize = 18;
 
-/// A value in the place of a mark.
+/// A value in the place of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bound {
     Null,
@@ -38,11 +38,11 @@ pub enum Bound {
 pub fn bound_values(prepared: &[u8], text: &[u8]) -> Option<Vec<Bound>> {
     let mut values = Vec::new();
     let (mut end, mut at) = (0, 0);
-    for mark in Tokens::new(prepared, USUAL).filter(|token| token.kind == Kind::Parameter) {
-        at += same(&prepared[end..mark.start], &text[at..])?;
+    for placeholder in Tokens::new(prepared, USUAL).filter(|token| token.kind == Kind::Parameter) {
+        at += same(&prepared[end..placeholder.start], &text[at..])?;
         let (value, length) = value(&text[at..])?;
         values.push(value);
-        (end, at) = (mark.end, at + length);
+        (end, at) = (placeholder.end, at + length);
     }
     let [rest, of_text] = [&prepared[end..], &text[at..]].map(without_end);
     (rest == of_text).then_some(values)
@@ -95,7 +95,7 @@ pub(crate) struct Prepared {
 
 #[derive(Debug, Default)]
 struct Session {
-    /// Texts with marks by their digests.
+    /// Texts with placeholders by their digests.
     texts: HashMap<u64, Vec<Box<[u8]>>>,
     count: usize,
     /// Of a log that does not have the texts: how many were prepared that no execution has been seen of.
@@ -140,7 +140,7 @@ impl Prepared {
                 found.map_or(&[], |text| text)
             }
             Act::Statement if format == Format::MySqlSlow && session.is_execution(digest) => {
-                if event.text.len() > TEXT_MAX || !put_marked(event.text, &mut self.text) {
+                if event.text.len() > TEXT_MAX || !put_placeholders(event.text, &mut self.text) {
                     self.text.clear();
                 }
                 &self.text
@@ -216,8 +216,8 @@ const FIRST_WORDS: [&[u8]; 6] = [b"select", b"insert", b"replace", b"update", b"
 /// Behind these a list of expressions ends in which numbers are places of columns.
 const BEHIND_LISTS: [&[u8]; 6] = [b"limit", b"having", b"for", b"into", b"union", b"window"];
 
-/// Writes the statement with marks in the place of its literals; false where that may be another statement.
-pub(crate) fn put_marked(text: &[u8], out: &mut Vec<u8>) -> bool {
+/// Writes the statement with placeholders for its literals; false where that may be another statement.
+pub(crate) fn put_placeholders(text: &[u8], out: &mut Vec<u8>) -> bool {
     let mut before: &[u8] = b"";
     // Whether each open parenthesis has the lengths of a type.
     let mut open: Vec<bool> = Vec::new();
@@ -242,7 +242,7 @@ pub(crate) fn put_marked(text: &[u8], out: &mut Vec<u8>) -> bool {
                 open.pop();
                 list = list.filter(|(depth, _)| *depth <= open.len());
             }
-            // Two strings side by side are one, or a name, and a mark beside a letter is none.
+            // Two strings side by side are one, or a name, and a placeholder beside a letter is none.
             Kind::String if before.ends_with(b"'") || before.ends_with(b"\"") => return false,
             Kind::Number | Kind::String if text.get(token.end).is_some_and(|byte| is_name(*byte)) => return false,
             // What is selected has to be what is grouped by, literals and all.
@@ -267,7 +267,7 @@ fn lower(text: &[u8], token: Token) -> Vec<u8> {
     }
 }
 
-/// Whether a server takes a mark behind this.
+/// Whether a server takes a placeholder behind this.
 fn takes_value(before: &[u8]) -> bool {
     match before {
         b"(" | b"," => true,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_what_stands_where_the_marks_are() {
+    fn values_are_what_stands_where_the_placeholders_are() {
         let prepared = "select '?', a from t where b = ? and c=? limit ?";
         let values = [text("it's ?\n"), Bound::Int(-5), Bound::Int(10)];
         check_values(prepared, r"select '?', a from t where b = 'it\'s ?\n' and c=-5 limit 10", Some(&values));
@@ -304,38 +304,41 @@ mod tests {
         is_not_exact.iter().for_each(|value| check_values("select ?", &format!("select {value}"), None));
     }
 
-    fn check_marked(text: &str, expected: Option<&str>) {
+    fn check_placeholders(text: &str, expected: Option<&str>) {
         let mut out = Vec::new();
-        let is_whole = put_marked(text.as_bytes(), &mut out);
+        let is_whole = put_placeholders(text.as_bytes(), &mut out);
         assert_eq!(is_whole.then(|| String::from_utf8(out).unwrap()).as_deref(), expected, "{text}");
     }
 
     #[test]
-    fn literals_become_marks_where_servers_take_them() {
-        check_marked(
+    fn literals_become_placeholders_where_servers_take_them() {
+        check_placeholders(
             "SELECT c FROM t WHERE id = 5 AND b IN ('x', -3)",
             Some("SELECT c FROM t WHERE id = ? AND b IN (?, -?)"),
         );
-        check_marked("insert into t values (1, 'a'), (NULL, 2.5)", Some("insert into t values (?, ?), (NULL, ?)"));
-        check_marked(
+        check_placeholders(
+            "insert into t values (1, 'a'), (NULL, 2.5)",
+            Some("insert into t values (?, ?), (NULL, ?)"),
+        );
+        check_placeholders(
             "select a from t where b like 'x%' escape '!' limit 3, 4",
             Some("select a from t where b like ? escape '!' limit ?, ?"),
         );
-        check_marked("select a from t order by 2, b limit 1", Some("select a from t order by 2, b limit ?"));
-        check_marked(
+        check_placeholders("select a from t order by 2, b limit 1", Some("select a from t order by 2, b limit ?"));
+        check_placeholders(
             "select (select a from u order by 1) + 2 from t",
             Some("select (select a from u order by 1) + ? from t"),
         );
-        check_marked("select cast(a as char(10)), 5 from t", Some("select cast(a as char(10)), ? from t"));
-        check_marked(
+        check_placeholders("select cast(a as char(10)), 5 from t", Some("select cast(a as char(10)), ? from t"));
+        check_placeholders(
             "select date '2020-01-01', a as 'n', b->'$.x' from t",
             Some("select date '2020-01-01', a as 'n', b->'$.x' from t"),
         );
-        check_marked("select a + 1 from t group by a + 1", None);
-        check_marked("set @a = 1", None);
-        check_marked("select 'a", None);
-        check_marked("select 'a' 'b'", None);
-        check_marked("select * from json_table('[1]', '$[*]' columns (a int path '$')) t", None);
+        check_placeholders("select a + 1 from t group by a + 1", None);
+        check_placeholders("set @a = 1", None);
+        check_placeholders("select 'a", None);
+        check_placeholders("select 'a' 'b'", None);
+        check_placeholders("select * from json_table('[1]', '$[*]' columns (a int path '$')) t", None);
     }
 
     #[test]
