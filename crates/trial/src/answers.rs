@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use anyhow::{Result, bail};
 use load::{Answering, Asked, Came, Compared, OneAnswer, Warnings};
 use record::format::answers::{AnswersRecord, Beside, BesideRows, DifferingAnswer, DigestAnswers, FidelityRecord, Way};
 
@@ -20,6 +21,11 @@ const EXAMPLES_MAX: usize = 5;
 
 /// Digests named where a replay is not what the log recorded.
 const MISSED_MAX: usize = 5;
+
+/// So much of a log may be refused that was answered in production.
+const REFUSED_MAX: f64 = 0.2;
+/// Commonest errors that are named.
+const ERRORS_NAMED: usize = 5;
 
 /// How one answer stands to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,6 +233,34 @@ fn text(answer: &OneAnswer) -> String {
         Came::Change => format!("{} changed", rows(answer.count)),
         Came::Error(code) => format!("error {}", String::from_utf8_lossy(code.trim_ascii_end())),
     }
+}
+
+/// A server that refuses much of a log does other work: nothing that it was timed at would mean anything. `hint` says where
+/// to look.
+pub fn expect_most(log: &dyn Answering, contender: &str, answers: &[OneAnswer], hint: &str) -> Result<()> {
+    let mut errors: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    let mut sent = 0;
+    for (at, answer) in answers.iter().enumerate().filter(|(_, answer)| answer.came != Came::Unsent) {
+        let Some(asked) = log.asked(at) else { continue };
+        sent += 1;
+        if let (Came::Error(code), None) = (answer.came, asked.error) {
+            let code = String::from_utf8_lossy(code.trim_ascii_end()).into_owned();
+            let place = || (0, format!("first {}:{}", asked.log, asked.line));
+            errors.entry(code).or_insert_with(place).0 += 1;
+        }
+    }
+    let refused: usize = errors.values().map(|(count, _)| count).sum();
+    if (refused as f64) <= REFUSED_MAX * f64::from(sent) {
+        return Ok(());
+    }
+    let mut errors: Vec<(String, (usize, String))> = errors.into_iter().collect();
+    errors.sort_by_key(|(_, (count, _))| Reverse(*count));
+    let named =
+        errors.iter().take(ERRORS_NAMED).map(|(code, (count, first))| format!("{count} times {code} ({first})"));
+    bail!(
+        "`{contender}` refuses {refused} of {sent} statements of the log: {}\n  next: {hint}; answers = \"off\" in [workload] measures all the same",
+        named.collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The outcome of each statement beside the one that the log recorded.
@@ -458,5 +492,23 @@ mod tests {
         check(Asked { error: Some(*b"42P01"), ..known.clone() }, error(b"42P01"), (1, 1));
         check(Asked { error: Some(*b"42P01"), ..known }, rows(3, 0, 0), (1, 0));
         check(ASKED, OneAnswer::default(), (0, 0));
+    }
+
+    #[test]
+    fn a_log_of_which_more_than_a_fifth_is_refused_ends_a_run_with_the_commonest_errors() {
+        let refused = |count: usize| {
+            let answers: Vec<OneAnswer> =
+                (0..10).map(|at| if at < count { error(b"1146 ") } else { rows(1, 1, 1) }).collect();
+            expect_most(&Log(vec![ASKED; 10]), "old", &answers, "look at its data")
+        };
+        refused(2).unwrap();
+        assert_eq!(
+            refused(3).unwrap_err().to_string(),
+            "`old` refuses 3 of 10 statements of the log: 3 times 1146 (first slow.log:7)\n  \
+             next: look at its data; answers = \"off\" in [workload] measures all the same"
+        );
+        // As it did in production.
+        let failed = Asked { error: Some(*b"1146 "), ..ASKED };
+        expect_most(&Log(vec![failed; 10]), "old", &[error(b"1146 "); 10], "").unwrap();
     }
 }

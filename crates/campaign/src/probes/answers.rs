@@ -4,27 +4,20 @@
 //! A server that answers otherwise has done other work, however fast. What the baseline itself answers otherwise the
 //! second time is left out of the comparison.
 
-use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::{Bench, Probe};
 use crate::noted::{is_timed, write_answers};
-use load::{AnswerLog, Answering, Came, OneAnswer, Workload, answers_from_bytes};
+use load::{AnswerLog, Answering, OneAnswer, Workload, answers_from_bytes};
 use record::format::answers::{ANSWERS_FILE, AnswersRecord};
 use record::format::{PlanRecord, PlannedTrial, Purpose, Status, TrialRecord};
-use trial::answers::{Baseline, Steady, compare, compare_trials, fidelity};
+use trial::answers::{Baseline, Steady, compare, compare_trials, expect_most, fidelity};
 use trial::observe::Observers;
 use trial::{Finished, Interval, Trial, run_trial};
-
-/// So much of a log may be refused that was answered in production.
-const REFUSED_MAX: f64 = 0.2;
-/// Commonest errors that are named.
-const ERRORS_NAMED: usize = 5;
 
 /// Passes over all logs whose answers are compared.
 pub struct AnswerPasses {
@@ -93,11 +86,17 @@ impl AnswerPasses {
         let Some(log) = workload.replays().and_then(load::Replays::answering) else { return Ok(()) };
         let stored = |contender: &str, pass: u32| stored(bench, label, contender, pass);
         let Some(first) = stored(baseline, 1)? else { return Ok(()) };
+        expect_most(
+            log,
+            baseline,
+            &first,
+            "see that `data` in [workload] is what these statements ran on when the log began",
+        )?;
         let second = stored(baseline, 2)?;
         let mut all = Vec::new();
         for candidate in bench.plan().candidates() {
             let Some(answers) = stored(candidate, 1)? else { continue };
-            expect_most(log, candidate, &answers)?;
+            expect_most(log, candidate, &answers, "look at these statements")?;
             let Some(second) = &second else { continue };
             let baseline = Baseline { name: baseline, answers: [&first, second] };
             all.push(compare(label, log, &baseline, (candidate, &answers)));
@@ -173,33 +172,6 @@ fn answers_of(bench: &Bench, trial: &TrialRecord) -> Result<Vec<OneAnswer>> {
     let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let answers = answers_from_bytes(&bytes);
     answers.with_context(|| format!("{} is no list of answers\n  next: start the run anew", path.display()))
-}
-
-/// A candidate that refuses much of a log does other work: nothing that it was timed at would mean anything.
-fn expect_most(log: &dyn Answering, candidate: &str, answers: &[OneAnswer]) -> Result<()> {
-    let mut errors: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    let mut sent = 0;
-    for (at, answer) in answers.iter().enumerate().filter(|(_, answer)| answer.came != Came::Unsent) {
-        let Some(asked) = log.asked(at) else { continue };
-        sent += 1;
-        if let (Came::Error(code), None) = (answer.came, asked.error) {
-            let code = String::from_utf8_lossy(code.trim_ascii_end()).into_owned();
-            let place = || (0, format!("first {}:{}", asked.log, asked.line));
-            errors.entry(code).or_insert_with(place).0 += 1;
-        }
-    }
-    let refused: usize = errors.values().map(|(count, _)| count).sum();
-    if (refused as f64) <= REFUSED_MAX * f64::from(sent) {
-        return Ok(());
-    }
-    let mut errors: Vec<(String, (usize, String))> = errors.into_iter().collect();
-    errors.sort_by_key(|(_, (count, _))| Reverse(*count));
-    let named =
-        errors.iter().take(ERRORS_NAMED).map(|(code, (count, first))| format!("{count} times {code} ({first})"));
-    bail!(
-        "`{candidate}` refuses {refused} of {sent} statements of the log: {}\n  next: look at these statements; answers = \"off\" in [workload] measures all the same",
-        named.collect::<Vec<_>>().join(", ")
-    )
 }
 
 fn line(one: &AnswersRecord) -> String {
