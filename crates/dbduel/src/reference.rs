@@ -171,9 +171,12 @@ fn engines() -> String {
             engine.description(),
             engine.example()
         );
-        let versions: Vec<String> = engine.releases().iter().map(|release| code(release.version)).collect();
-        if !versions.is_empty() {
-            let _ = write!(text, "Versions that can be fetched: {}.\n\n", versions.join(", "));
+        for (machine, on) in [("x86_64", ""), ("aarch64", " on a machine with an ARM processor (aarch64)")] {
+            let here = engine.releases().iter().filter(|release| release.package.processor.runs_on(machine));
+            let versions: Vec<String> = here.map(|release| code(release.version)).collect();
+            if !versions.is_empty() {
+                let _ = write!(text, "Versions that can be fetched{on}: {}.\n\n", versions.join(", "));
+            }
         }
         let reserved = engine.reserved().always.iter().map(|name| code(name)).collect::<Vec<_>>().join(", ");
         let _ = write!(text, "Settings that dbduel owns, and a file cannot set: {reserved}.\n\n");

@@ -83,7 +83,7 @@ pub use monitor::{Hastened, Monitor};
 pub use network::Link;
 pub use observe::{Explained, Observe, Sample};
 pub use own_data::{Adoption, identity, locked_by, refusal};
-pub use package::{Client, Package, Plugins};
+pub use package::{Client, Package, Plugins, Processor};
 pub use password::{PasswordSource, Renewal};
 pub use plan_switches::{PlanSwitch, SwitchedOff};
 pub use programs::{find_on_path, log_tail, sha256_of};

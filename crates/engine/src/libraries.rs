@@ -156,7 +156,7 @@ fn find_below(folder: &Path, name: &str) -> Result<Option<PathBuf>> {
 /// Where a 32-bit server's loader and libraries lie, below its folder.
 const PRIVATE_ROOT: &str = "i386";
 /// The names of the loaders that a private tree may bring.
-const LOADERS: &[&str] = &["ld-linux-x86-64.so.2", "ld-linux.so.2"];
+const LOADERS: &[&str] = &["ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1", "ld-linux.so.2"];
 
 /// A server that is run by a loader of its own. All paths are relative to the server's folder.
 struct Launcher<'a> {

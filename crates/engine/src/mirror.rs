@@ -185,10 +185,12 @@ mod tests {
     use std::io::{BufRead, BufReader, Write};
     use std::net::TcpListener;
 
+    use super::super::package::Processor;
     use super::*;
 
     const MAVEN: Package = Package {
         client: Client::Maven,
+        processor: Processor::Any,
         coordinates: "org.example:server-parts:5.7.1-2",
         file: "server-parts-5.7.1-2.jar",
         sha256: "",
@@ -196,6 +198,7 @@ mod tests {
     };
     const NPM: Package = Package {
         client: Client::Npm,
+        processor: Processor::Any,
         coordinates: "server-linux@1.0.0",
         file: "server-linux-1.0.0.tgz",
         sha256: "",

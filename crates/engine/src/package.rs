@@ -4,6 +4,7 @@
 #[derive(Debug, Clone, Copy)]
 pub struct Package {
     pub client: Client,
+    pub processor: Processor,
     /// As the client names it: `group:artifact:version`, `name@version`, `name` of a Debian package.
     pub coordinates: &'static str,
     /// The name of the file the client leaves behind; empty for apt, which leaves many.
@@ -11,6 +12,30 @@ pub struct Package {
     /// Empty for apt, which checks what it fetches against the suite's signed index.
     pub sha256: &'static str,
     pub megabytes: u32,
+}
+
+/// Which machines the programs of a package run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Processor {
+    /// The package client takes what this machine runs.
+    Any,
+    X86_64,
+    Aarch64,
+}
+
+impl Processor {
+    /// As compilers and kernels name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Processor::Any => "any",
+            Processor::X86_64 => "x86_64",
+            Processor::Aarch64 => "aarch64",
+        }
+    }
+
+    pub fn runs_on(self, machine: &str) -> bool {
+        self == Processor::Any || self.name() == machine
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

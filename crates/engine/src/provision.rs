@@ -369,6 +369,7 @@ fn untar(tar: impl Read, folder: &str, root: &Path) -> Result<()> {
 mod tests {
     use std::io::Write;
 
+    use super::super::package::Processor;
     use super::*;
 
     fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -418,7 +419,14 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"abc").unwrap();
         let right = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        let package = |sha256| Package { client: Client::Npm, coordinates: "x@1", file: "x.tgz", sha256, megabytes: 1 };
+        let package = |sha256| Package {
+            client: Client::Npm,
+            processor: Processor::Any,
+            coordinates: "x@1",
+            file: "x.tgz",
+            sha256,
+            megabytes: 1,
+        };
         check_sum(&package(right), file.path()).unwrap();
         let error = check_sum(&package("00"), file.path()).unwrap_err().to_string();
         assert!(error.contains("x@1") && error.contains("expected 00") && error.contains(right), "{error}");

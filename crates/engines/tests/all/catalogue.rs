@@ -11,7 +11,7 @@ fn installed(version: &str) -> Vec<Found> {
 }
 
 fn check_choice(kind: &str, here: Vec<Found>, request: VersionRequest, expected: &str, source: &str) {
-    let resolved = choose(engine(kind), here, &request).unwrap();
+    let resolved = choose(engine(kind), here, &request, "x86_64").unwrap();
     assert_eq!(resolved.version, expected, "{kind} {request:?}");
     assert!(resolved.source_text().starts_with(source), "{}", resolved.source_text());
 }
@@ -42,7 +42,7 @@ fn a_request_picks_the_newest_version_that_fits() {
 #[test]
 fn what_a_rolling_source_has_must_be_what_was_asked_for() {
     let check = |request: VersionRequest, found: &str, fits: bool| {
-        let resolved = choose(engine("mysql"), vec![], &request).unwrap();
+        let resolved = choose(engine("mysql"), vec![], &request, "x86_64").unwrap();
         assert_eq!(check_wanted(&resolved, found).is_ok(), fits, "{request:?} {found}");
     };
     check(VersionRequest::Newest, "9.8.1", true);
@@ -55,11 +55,26 @@ fn what_a_rolling_source_has_must_be_what_was_asked_for() {
 
 #[test]
 fn an_unknown_version_is_refused_with_the_known_ones() {
-    let error = choose(engine("mysql"), vec![], &series("5.6.99")).unwrap_err().to_string();
+    let error = choose(engine("mysql"), vec![], &series("5.6.99"), "x86_64").unwrap_err().to_string();
     assert!(error.contains("mysql 5.6.99 is neither"), "{error}");
     assert!(error.contains("5.5.9, 5.6.24, 5.7.19"), "{error}");
-    let error = choose(engine("mysql"), vec![], &VersionRequest::System).unwrap_err().to_string();
+    let error = choose(engine("mysql"), vec![], &VersionRequest::System, "x86_64").unwrap_err().to_string();
     assert!(error.starts_with("no mysql is installed here"), "{error}");
+}
+
+#[test]
+fn a_package_is_for_the_processor_of_the_machine() {
+    let on_arm = |kind, version| choose(engine(kind), vec![], &series(version), "aarch64");
+    let postgres = on_arm("postgres", "17").unwrap();
+    assert!(postgres.source_text().contains("linux-arm64v8"), "{}", postgres.source_text());
+    // The suite has it for every processor.
+    assert_eq!(on_arm("mariadb", "11.8").unwrap().version, "11.8.*");
+    let error = on_arm("mysql", "8.0").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "mysql 8.0 can be fetched for x86_64 only, this machine is aarch64, and none is installed here; \
+         known versions of mysql: 9.7.*"
+    );
 }
 
 #[test]
@@ -73,7 +88,10 @@ fn every_engine_has_a_description_and_an_example_of_its_own() {
     for engine in ENGINES {
         assert!(engine.description().len() > 20);
         assert!(engine.example().starts_with(engine.kind()));
-        assert!(engine.releases().is_sorted_by(|a, b| by_version(a.version, b.version).is_lt()));
+        for machine in ["x86_64", "aarch64"] {
+            let releases = engine.releases().iter().filter(|release| release.package.processor.runs_on(machine));
+            assert!(releases.is_sorted_by(|a, b| by_version(a.version, b.version).is_lt()));
+        }
         for release in engine.releases() {
             // A rolling source has no checksum that could be known beforehand; apt checks it.
             let signed_by_suite = matches!(release.package.client, Client::Apt { .. });
