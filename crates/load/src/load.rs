@@ -307,6 +307,19 @@ const INTERRUPTED_DRAIN_MAX: Duration = Duration::from_secs(1);
 /// Between two attempts to cut off connections. SQLite gives up only the statement that runs at that moment.
 const CUT_EVERY: Duration = Duration::from_millis(10);
 
+/// How long a workload may be silent, and how long its interval may be, where it needs more than others.
+fn give_time(options: &mut LoadOptions, workload: &dyn Workload) {
+    options.silence_max = options.silence_max.max(match workload {
+        pass if pass.is_one_pass() => PASS_SILENCE_MAX,
+        log if log.replays().is_some() => log.replays().map_or(Duration::ZERO, Replays::silence_max),
+        users if users.spec().rests.is_some() => RESTING_SILENCE_MAX,
+        _ => Duration::ZERO,
+    });
+    if let Some(log) = workload.replays() {
+        options.interval_max = options.interval_max.max(SERIES_MIN + log.expected_duration() * SERIES_TIMES);
+    }
+}
+
 impl<'a> Load<'a> {
     /// Connects all clients and prepares their statements; returns with everyone at the barrier.
     pub fn prepare(
@@ -315,15 +328,7 @@ impl<'a> Load<'a> {
         mut options: LoadOptions,
         interrupted: &'a AtomicBool,
     ) -> Result<Load<'a>, Failure> {
-        options.silence_max = options.silence_max.max(match workload.as_ref() {
-            pass if pass.is_one_pass() => PASS_SILENCE_MAX,
-            log if log.replays().is_some() => log.replays().map_or(Duration::ZERO, Replays::silence_max),
-            users if users.spec().rests.is_some() => RESTING_SILENCE_MAX,
-            _ => Duration::ZERO,
-        });
-        if let Some(log) = workload.replays() {
-            options.interval_max = options.interval_max.max(SERIES_MIN + log.expected_duration() * SERIES_TIMES);
-        }
+        give_time(&mut options, workload.as_ref());
         let timeline = Arc::new(Timeline::default());
         timeline.allow_retries(options.drain_max.min(RETRIES_BEHIND_THE_END));
         let background = workload.defers_work().map(|work| work.background(options.own_count()));
@@ -344,30 +349,24 @@ impl<'a> Load<'a> {
         let exchange = options.windows.map(|length| Arc::new(Exchange::new(length, crews.len())));
         let ends = Ends::default();
         let (ready, readiness) = mpsc::channel();
-        let mut workers = Vec::new();
-        for (number, crew) in crews.into_iter().enumerate() {
-            let own = Arc::new(OwnTimes::default());
-            let worker = Worker {
-                number,
-                own: Arc::clone(&own),
-                workload: Arc::clone(workload),
-                target: target.clone(),
-                options: options.clone(),
-                timeline: Arc::clone(&timeline),
-                gate: Arc::clone(&gate),
-                board: board.clone(),
-                arrivals: arrivals.clone(),
-                backlog: backlog.clone(),
-                exchange: exchange.clone(),
-                ends: ends.clone(),
-                bell: bells.as_ref().map(|bells| bells.of(number)),
-                crew,
-            };
-            let ready = ready.clone();
-            let spawned = std::thread::Builder::new().name("load".to_owned()).spawn(move || worker.run(&ready));
-            let thread = spawned.map_err(|e| Failure::Start(format!("no thread: {e}")))?;
-            workers.push(Running { thread: Some(thread), own });
-        }
+        let worker = |(number, crew)| Worker {
+            number,
+            own: Arc::default(),
+            workload: Arc::clone(workload),
+            target: target.clone(),
+            options: options.clone(),
+            timeline: Arc::clone(&timeline),
+            gate: Arc::clone(&gate),
+            board: board.clone(),
+            arrivals: arrivals.clone(),
+            backlog: backlog.clone(),
+            exchange: exchange.clone(),
+            ends: ends.clone(),
+            bell: bells.as_ref().map(|bells| bells.of(number)),
+            crew,
+        };
+        let workers = crews.into_iter().enumerate().map(worker).map(|worker| worker.start(ready.clone()));
+        let workers = workers.collect::<Result<Vec<Running>, Failure>>()?;
         drop(ready);
         let load = Load {
             timeline,
@@ -814,6 +813,13 @@ struct ClientInSlot {
 }
 
 impl Worker {
+    fn start(self, ready: mpsc::Sender<Result<(), String>>) -> Result<Running, Failure> {
+        let own = Arc::clone(&self.own);
+        let spawned = std::thread::Builder::new().name("load".to_owned()).spawn(move || self.run(&ready));
+        let thread = spawned.map_err(|e| Failure::Start(format!("no thread: {e}")))?;
+        Ok(Running { thread: Some(thread), own })
+    }
+
     fn run(self, ready: &mpsc::Sender<Result<(), String>>) -> Ended {
         confine_to(&self.options.cpus);
         self.own.number.store(thread_number(), Ordering::Release);
