@@ -3,6 +3,8 @@
 //! The logs are made up: sysbench's statements by eight sessions, the same block with moved times as often as it takes.
 //! Each reading is a process of its own, for its CPU time and its largest resident memory.
 
+#![expect(unsafe_code, reason = "memory and CPU of one child, which nix does not report")]
+
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{BufWriter, Write as _};

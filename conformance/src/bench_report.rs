@@ -63,10 +63,8 @@ fn written(run: &RunDir, format: &str) -> Result<(String, Duration)> {
 
 /// Of this process so far.
 fn cpu_time() -> Duration {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is to a value that lives longer than the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+    let clock = nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID;
+    clock.now().map_or(Duration::ZERO, Duration::from)
 }
 
 /// A run of so many blocks and levels.

@@ -183,8 +183,7 @@ type Switches = BTreeMap<(u32, String), [f64; 2]>;
 fn look(servers: &[u32], switches: &mut Switches) -> BTreeMap<String, f64> {
     let mut sums: BTreeMap<String, f64> = BTreeMap::new();
     let mut add = |name: &str, value: f64| *sums.entry(name.to_owned()).or_default() += value;
-    // SAFETY: it takes no pointer and has no effect.
-    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+    let ticks = procfs::ticks_per_second() as f64;
     for pid in servers {
         if let Some((_, fields)) = stat(&format!("/proc/{pid}/stat")) {
             // proc(5) counts from 1 and begins with pid and name: utime is 14, stime 15, those of children 16 and 17.

@@ -74,8 +74,7 @@ impl Certificates {
     /// PostgreSQL reads a key only if no other user owns it; started by root, dbduel runs it as `nobody`.
     fn give_to_servers(&self) -> Result<()> {
         fs::set_permissions(self.key(), fs::Permissions::from_mode(0o600))?;
-        // SAFETY: no pointers are involved.
-        if unsafe { libc::geteuid() } != 0 {
+        if !nix::unistd::geteuid().is_root() {
             return Ok(());
         }
         let (user, group) = nobody()?;
@@ -86,7 +85,7 @@ impl Certificates {
 }
 
 fn nobody() -> Result<(u32, u32)> {
-    // SAFETY: the name is terminated, and the answer is read before the next call.
-    let entry = unsafe { libc::getpwnam(c"nobody".as_ptr()).as_ref() };
-    entry.map(|entry| (entry.pw_uid, entry.pw_gid)).context("there is no user `nobody` for servers to run as")
+    let nobody = nix::unistd::User::from_name("nobody").context("cannot look up the user `nobody`")?;
+    let nobody = nobody.context("there is no user `nobody` for servers to run as")?;
+    Ok((nobody.uid.as_raw(), nobody.gid.as_raw()))
 }

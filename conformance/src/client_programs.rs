@@ -1,5 +1,7 @@
 //! The load generators that `bench-client` compares, each a process whose CPU is all accounted.
 
+#![expect(unsafe_code, reason = "CPU of one child, which nix does not report")]
+
 use std::fmt;
 use std::io::Read;
 use std::os::unix::process::ExitStatusExt;

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::held::dbduel;
@@ -172,18 +173,18 @@ impl Bench {
     fn inflict(&self, harm: Harm, agents: &[Agent], run: &Run) -> Result<()> {
         let victim = agents.first().context("no agent")?;
         match harm {
-            Harm::Kill => victim.signal(libc::SIGKILL),
-            Harm::Stop => victim.signal(libc::SIGSTOP),
-            Harm::KillSrun => agents::child_of(run.child.id(), "srun").context("no srun")?.signal(libc::SIGKILL),
+            Harm::Kill => victim.signal(Signal::SIGKILL),
+            Harm::Stop => victim.signal(Signal::SIGSTOP),
+            Harm::KillSrun => agents::child_of(run.child.id(), "srun").context("no srun")?.signal(Signal::SIGKILL),
             Harm::Cancel => self.slurm.cancel_all()?,
             Harm::LoseNode => {
-                self.slurm.slurmd_of(victim)?.signal(libc::SIGKILL);
-                stepd_of(victim)?.signal(libc::SIGKILL);
-                victim.signal(libc::SIGKILL);
+                self.slurm.slurmd_of(victim)?.signal(Signal::SIGKILL);
+                stepd_of(victim)?.signal(Signal::SIGKILL);
+                victim.signal(Signal::SIGKILL);
             }
-            Harm::KillSlurmd => self.slurm.slurmd_of(victim)?.signal(libc::SIGKILL),
-            Harm::KillStepd => stepd_of(victim)?.signal(libc::SIGKILL),
-            Harm::KillCoordinator => Agent::of(run.child.id() as i32).signal(libc::SIGKILL),
+            Harm::KillSlurmd => self.slurm.slurmd_of(victim)?.signal(Signal::SIGKILL),
+            Harm::KillStepd => stepd_of(victim)?.signal(Signal::SIGKILL),
+            Harm::KillCoordinator => Agent::of(run.child.id() as i32).signal(Signal::SIGKILL),
         }
         Ok(())
     }

@@ -57,8 +57,7 @@ fn settings(engine: &str) -> &'static [Setting] {
 }
 
 pub fn run(options: &ConformRecovery, root: &Path) -> Result<()> {
-    // SAFETY: a plain call.
-    ensure!(unsafe { libc::geteuid() } == 0, "OS crashes need root and loop devices; `dbduel run` makes kills alone");
+    ensure!(nix::unistd::geteuid().is_root(), "OS crashes need root and loop devices; `dbduel run` makes kills alone");
     let dbduel = dbduel(root)?;
     let kills = if options.short { SHORT_KILLS } else { options.kills };
     let default = ENGINES.map(str::to_owned);

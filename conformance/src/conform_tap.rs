@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use driver::{Admin, Dialect};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use rand::{Rng as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 
@@ -136,9 +138,8 @@ impl<'a> Trying<'a> {
             let mut capture = self.capture(&self.out(number), &["--for", "60s"])?;
             std::thread::sleep(Duration::from_millis(random.random_range(0..KILL_LATEST_MS)));
             changed += u32::from(self.settings()? != before);
-            let signal = if number % ASKED == 0 { libc::SIGTERM } else { libc::SIGKILL };
-            // SAFETY: the process is our own child, and has not been waited for.
-            unsafe { libc::kill(capture.id() as libc::pid_t, signal) };
+            let signal = if number % ASKED == 0 { Signal::SIGTERM } else { Signal::SIGKILL };
+            kill(Pid::from_raw(capture.id() as i32), signal)?;
             capture.wait()?;
             self.wait_until_put_back(&before).with_context(|| format!("capture {number}"))?;
         }

@@ -5,6 +5,8 @@
 //! load does, so that what lies between the two is our code and nothing else: several connections behind
 //! one epoll, on a thread that others are not interrupted for; one connection behind `poll`.
 
+#![expect(unsafe_code, reason = "the raw-socket floor makes the system calls itself")]
+
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
@@ -221,6 +223,7 @@ fn epoll_of(raw: &[RawConnection]) -> Result<OwnedFd> {
     // SAFETY: no pointers are involved; a valid descriptor is owned from here on.
     let epoll = match unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) } {
         -1 => return Err(io::Error::last_os_error().into()),
+        // SAFETY: it has just been opened, and nothing else owns it.
         descriptor => unsafe { OwnedFd::from_raw_fd(descriptor) },
     };
     for (index, connection) in raw.iter().enumerate() {

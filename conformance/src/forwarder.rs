@@ -1,5 +1,7 @@
 //! Other ways to a server under test, which listens at `127.0.0.1` alone.
 
+#![expect(unsafe_code, reason = "binds and connects by the calls themselves")]
+
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd};

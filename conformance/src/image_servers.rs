@@ -14,6 +14,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
@@ -143,8 +145,7 @@ pub fn run(root: &Path, kills: u64, native_cache: &Path) -> Result<()> {
 }
 
 fn nix_is_root() -> bool {
-    // SAFETY: it only gives a number.
-    let is_root = unsafe { libc::geteuid() } == 0;
+    let is_root = nix::unistd::geteuid().is_root();
     if !is_root {
         println!("skipped: root and an ordinary user beside one another: this needs root");
     }
@@ -460,8 +461,7 @@ fn killed(who: &Who, registry: &Registry, subjects: &[Subject], kills: u64) -> R
             [("dbduel", Some(child.id())), ("keeper", below.first().copied()), ("server", below.last().copied())];
         let (name, victim) = victims[random.random_range(0..3)];
         let (name, victim) = victim.map_or(("dbduel", child.id()), |victim| (name, victim));
-        // SAFETY: signals a process that this test started.
-        unsafe { libc::kill(victim as i32, libc::SIGKILL) };
+        _ = kill(Pid::from_raw(victim as i32), Signal::SIGKILL);
         *hit.entry(name).or_default() += 1;
         child.wait()?;
         let end = Instant::now() + Duration::from_secs(5);

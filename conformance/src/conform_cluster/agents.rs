@@ -5,6 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 const POLL: Duration = Duration::from_millis(5);
 
@@ -21,9 +23,8 @@ impl Agent {
         Agent { pid, started: stat.map_or(0, |stat| stat.starttime) }
     }
 
-    pub fn signal(&self, signal: i32) {
-        // SAFETY: a plain call; the process is one that this command started.
-        unsafe { libc::kill(self.pid, signal) };
+    pub fn signal(&self, signal: Signal) {
+        _ = kill(Pid::from_raw(self.pid), signal);
     }
 
     /// The nearest process above it with this name.

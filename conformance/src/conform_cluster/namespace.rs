@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::signal::Signal;
 
 use super::agents::Agent;
 use super::agents::wait_for;
@@ -119,7 +120,7 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         if let Some(mut sshd) = self.sshd.take() {
-            Agent::of(sshd.id() as i32).signal(libc::SIGTERM);
+            Agent::of(sshd.id() as i32).signal(Signal::SIGTERM);
             let _ = sshd.wait();
         }
         let _ = ip(&["netns", "del", &self.name]);

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::agents::{agents_of, wait_for};
@@ -92,7 +93,7 @@ fn without_agent(bench: &Bench, run: Run) -> Result<()> {
     std::thread::sleep(Duration::from_secs(2));
     ensure!(run.records().is_empty(), "the first trial was over too soon");
     let there = agents_of(&bench.dbduel).into_iter().find(|agent| agent.above("sshd").is_some());
-    there.context("no agent below sshd")?.signal(libc::SIGKILL);
+    there.context("no agent below sshd")?.signal(Signal::SIGKILL);
     wait_for("the second record", SETUP_WITHIN, || Ok(run.records().len() > 1))?;
     let records = run.records();
     let (first, second) = (&records[0], &records[1]);

@@ -5,6 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::agents::wait_for;
@@ -39,8 +41,7 @@ impl Run {
     }
 
     pub fn interrupt(mut self) -> Result<()> {
-        // SAFETY: the child has not been waited for, so its pid is its own.
-        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
+        _ = kill(Pid::from_raw(self.child.id() as i32), Signal::SIGINT);
         wait_for("the end of an interrupted run", Duration::from_secs(30), || Ok(self.child.try_wait()?.is_some()))
     }
 }

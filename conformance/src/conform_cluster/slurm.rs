@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::signal::Signal;
 
 use super::agents::Agent;
 use super::agents::wait_for;
@@ -200,10 +201,10 @@ impl Drop for Slurm {
     fn drop(&mut self) {
         for file in ["slurmd-n1.pid", "slurmd-n2.pid", "slurmctld.pid", "munge/munged.pid"] {
             let Ok(pid) = self.pid(file) else { continue };
-            Agent::of(pid).signal(libc::SIGTERM);
+            Agent::of(pid).signal(Signal::SIGTERM);
             let gone = || Ok(!Path::new(&format!("/proc/{pid}")).exists());
             if wait_for("the end of a daemon", UP_WITHIN, gone).is_err() {
-                Agent::of(pid).signal(libc::SIGKILL);
+                Agent::of(pid).signal(Signal::SIGKILL);
             }
         }
     }
@@ -217,8 +218,7 @@ fn run(command: &mut Command) -> Result<()> {
 }
 
 fn is_root() -> bool {
-    // SAFETY: a plain call.
-    unsafe { libc::geteuid() == 0 }
+    nix::unistd::geteuid().is_root()
 }
 
 fn free_ports<const COUNT: usize>() -> Result<Vec<u16>> {

@@ -6,6 +6,9 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
 
 use super::cases::{self, Case};
 use super::server::{Server, experiment};
@@ -74,10 +77,10 @@ fn wait(pid: libc::pid_t, case: &Case) -> Result<Seen> {
         }
         if case.interrupted && signal_at.is_none() && begun.elapsed() > SIGNAL_AFTER {
             signal_at = Some(Instant::now());
-            signal(pid, libc::SIGINT);
+            signal(pid, Signal::SIGINT);
         }
         if begun.elapsed() > case.limit() {
-            signal(pid, libc::SIGKILL);
+            signal(pid, Signal::SIGKILL);
             // That a signal ended it is no news.
             while let Ok(None) = ended(pid) {
                 std::thread::sleep(Duration::from_millis(20));
@@ -88,9 +91,9 @@ fn wait(pid: libc::pid_t, case: &Case) -> Result<Seen> {
     }
 }
 
-fn signal(pid: libc::pid_t, signal: libc::c_int) {
-    // SAFETY: the process is a child that was not waited for yet, so the number is its own.
-    unsafe { libc::kill(pid, signal) };
+/// To a child that was not waited for yet, so that the number is its own.
+fn signal(pid: libc::pid_t, signal: Signal) {
+    _ = kill(Pid::from_raw(pid), signal);
 }
 
 /// Of the program alone: what `wait4` reports of a child also counts the process that started it. There is none
@@ -106,14 +109,10 @@ fn resident_bytes_peak(pid: libc::pid_t) -> Option<u64> {
 
 /// The exit status of a child that has ended.
 fn ended(pid: libc::pid_t) -> Result<Option<i32>> {
-    let mut status = 0;
-    // SAFETY: the pointer is live.
-    let waited = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG) };
-    match waited {
-        0 => Ok(None),
-        -1 => bail!("cannot wait for dbduel: {}", std::io::Error::last_os_error()),
-        _ if libc::WIFEXITED(status) => Ok(Some(libc::WEXITSTATUS(status))),
-        _ => bail!("signal {} ended it", libc::WTERMSIG(status)),
+    match waitpid(Pid::from_raw(pid), Some(WaitPidFlag::WNOHANG)).context("cannot wait for dbduel")? {
+        WaitStatus::Exited(_, status) => Ok(Some(status)),
+        WaitStatus::Signaled(_, signal, _) => bail!("signal {signal} ended it"),
+        _ => Ok(None),
     }
 }
 

@@ -4,6 +4,8 @@
 //! generator comes to ask. The verdict must be `inconclusive` and the reason must be named. That dbduel
 //! would detect the difference with CPU enough is shown first, or the test would prove nothing.
 
+#![expect(unsafe_code, reason = "niceness, which nix does not set, and what happens between fork and exec")]
+
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -14,6 +16,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use load::Rng;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 
 use super::calibration::calibrate;
 use super::duel::{DuelResult, Form, duel};
@@ -173,13 +177,9 @@ impl Drop for Neighbour {
 
 /// The calling thread, and what it starts.
 fn confine_to(cpu: usize) -> std::io::Result<()> {
-    // SAFETY: a set of CPUs is plain bits; the pointer is live, and the call concerns the calling thread only.
-    let done = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set)
-    };
-    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    let mut set = CpuSet::new();
+    set.set(cpu)?;
+    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
 }
 
 /// The calling thread alone: on Linux each has its own niceness.

@@ -6,6 +6,8 @@
 //! were, so how much slower it made a closed loop follows by construction. It parses no protocol: a
 //! round trip begins with bytes from the client and ends with the first bytes of the answer.
 
+#![expect(unsafe_code, reason = "waits for two sockets")]
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;

@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 use super::quota::PERIOD;
 
 /// The kernel may wake a sleeper this much later; the rest is spun through.
@@ -57,9 +60,9 @@ impl Shared {
             if !stopped.is_zero() {
                 // A PostgreSQL is a process per client.
                 let members = family(self.pid);
-                signal(&members, libc::SIGSTOP);
+                signal(&members, Signal::SIGSTOP);
                 wait_until(Instant::now() + stopped);
-                signal(&members, libc::SIGCONT);
+                signal(&members, Signal::SIGCONT);
             }
             wait_until(period_ends);
             // What a busy host made us miss is not made up for.
@@ -74,10 +77,10 @@ fn family(pid: i32) -> Vec<i32> {
     std::iter::once(pid).chain(children.split_ascii_whitespace().filter_map(|child| child.parse().ok())).collect()
 }
 
-fn signal(members: &[i32], signal: libc::c_int) {
+/// To servers that this command holds, or that were its children a moment ago.
+fn signal(members: &[i32], signal: Signal) {
     for pid in members {
-        // SAFETY: no memory is involved. The pid is a server that this command holds, or was its child a moment ago.
-        unsafe { libc::kill(*pid, signal) };
+        _ = kill(Pid::from_raw(*pid), signal);
     }
 }
 

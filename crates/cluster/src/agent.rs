@@ -4,6 +4,8 @@
 //! ends, with every connection to the database, when its channel closes or the coordinator is silent. The threads
 //! that see to this do nothing else, so that a load thread that hangs holds up neither.
 
+#![expect(unsafe_code, reason = "ends without a destructor")]
+
 use std::ffi::OsString;
 use std::fs;
 use std::io::{IsTerminal, Read, Write};

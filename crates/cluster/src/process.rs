@@ -4,6 +4,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use procfs::process::Process;
@@ -67,9 +68,7 @@ pub fn started(pid: i32) -> Option<u64> {
 
 /// A core would hold the database's password.
 pub fn forbid_cores() {
-    let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the pointer is live.
-    unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const none) };
+    _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
 }
 
 /// `dbduel agent --end PID:START`: kills that agent if it is still the same process. The status is 0 when it is gone.

@@ -6,6 +6,8 @@ mod support;
 use std::time::Duration;
 
 use driver::{Admin, Dialect, Endpoint, Login, Secret};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use support::{LIMIT, Place, wait_for};
 
@@ -397,13 +399,12 @@ fn pause_family(pid: i32, time: Duration) {
     let family: Vec<i32> = children.split_whitespace().map(|child| child.parse().unwrap()).chain([pid]).collect();
     let signal = |signal| {
         for pid in &family {
-            // SAFETY: a signal to a process of a server that the test was given for itself.
-            assert_eq!(unsafe { libc::kill(*pid, signal) }, 0);
+            kill(Pid::from_raw(*pid), signal).unwrap();
         }
     };
-    signal(libc::SIGSTOP);
+    signal(Signal::SIGSTOP);
     std::thread::sleep(time);
-    signal(libc::SIGCONT);
+    signal(Signal::SIGCONT);
 }
 
 macro_rules! on {

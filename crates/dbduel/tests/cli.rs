@@ -1,6 +1,8 @@
 //! The command line as a user meets it: the real program is run, and all its output is compared
 //! with a stored transcript. `DBDUEL_BLESS=1` (or `cargo xtask bless`) rewrites the transcripts.
 
+#![expect(unsafe_code, reason = "limits between fork and exec")]
+
 mod support;
 
 use std::os::unix::process::CommandExt;

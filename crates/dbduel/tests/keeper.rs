@@ -10,6 +10,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
 const DBDUEL: &str = env!("CARGO_BIN_EXE_dbduel");
 /// What is promised after `kill -9`.
 const ALL_GONE_WITHIN: Duration = Duration::from_secs(2);
@@ -113,9 +116,8 @@ fn a_program_that_is_not_there_is_an_answer_and_no_hang() {
 fn what_a_terminal_sends_does_not_move_the_keeper() {
     let mut keeper = Keeper::start("exec sleep 600");
     let pid: i32 = keeper.line().strip_prefix("pid ").unwrap().parse().unwrap();
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the keeper is our child and has not been waited for.
-        assert_eq!(unsafe { libc::kill(keeper.child.id() as i32, signal) }, 0);
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        kill(Pid::from_raw(keeper.child.id() as i32), signal).unwrap();
     }
     // It still passes signals on, so it is there; and it had armed itself before it printed "pid".
     writeln!(keeper.socket.get_mut(), "signal {}", libc::SIGKILL).unwrap();
@@ -199,8 +201,7 @@ fn kill_above_a_server(name: &str, processes_least: usize, kill_the_keeper: bool
     }
     if kill_the_keeper {
         let (_, keeper) = process(server as u32).unwrap();
-        // SAFETY: the keeper is a child of the process that this test holds.
-        assert_eq!(unsafe { libc::kill(keeper as i32, libc::SIGKILL) }, 0);
+        kill(Pid::from_raw(keeper as i32), Signal::SIGKILL).unwrap();
     } else {
         held.kill().unwrap();
         held.wait().unwrap();

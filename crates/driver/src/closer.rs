@@ -8,6 +8,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use nix::sys::socket::{Shutdown, shutdown};
+
 use crate::Error;
 
 /// Where a connection keeps what can be closed: a socket, or the handle of a library.
@@ -29,10 +31,8 @@ enum Held {
 impl Held {
     fn close(&self) {
         match self {
-            // SAFETY: the descriptor is owned by this value, hence open.
-            Held::Socket(socket) => unsafe {
-                libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR);
-            },
+            // A socket that the server has closed is none to shut down.
+            Held::Socket(socket) => _ = shutdown(socket.as_raw_fd(), Shutdown::Both),
             Held::Sqlite(handle) => handle.interrupt(),
         }
     }

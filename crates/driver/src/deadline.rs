@@ -3,6 +3,8 @@
 //! Logins, administration and loading wait like this. A measured statement does not: it has no deadline, and
 //! its [`crate::Closer`] ends it.
 
+#![expect(unsafe_code, reason = "waits for a descriptor that its caller owns")]
+
 use std::cell::Cell;
 use std::io;
 use std::os::fd::RawFd;

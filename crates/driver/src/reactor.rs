@@ -12,6 +12,8 @@
 //! waits up to 50 us for more answers takes 4.2 us, and puts those 50 us on every latency; that is no
 //! bargain. So a ring would add buffers that the kernel owns, and nothing else.
 
+#![expect(unsafe_code, reason = "waits to the nanosecond, and watches descriptors that connections own")]
+
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -59,6 +61,7 @@ impl Reactor {
         match unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) } {
             -1 => Err(io::Error::last_os_error()),
             epoll => {
+                // SAFETY: it has just been opened, and nothing else owns it.
                 let epoll = unsafe { OwnedFd::from_raw_fd(epoll) };
                 Ok(Arc::new(Reactor { epoll, fine: AtomicBool::new(true) }))
             }

@@ -1,5 +1,7 @@
 //! Sending to a socket and receiving from it.
 
+#![expect(unsafe_code, reason = "one system call a message, without the cancellation points of the C library")]
+
 use std::io;
 use std::os::fd::RawFd;
 

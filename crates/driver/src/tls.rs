@@ -3,6 +3,8 @@
 //! What it does not do: the older versions of MySQL 5.5 and 5.6. What must
 //! stay true: a connection that asked for encryption never sends its password, nor anything behind it, in clear.
 
+#![expect(unsafe_code, reason = "receives by the system call itself")]
+
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::fd::RawFd;

@@ -5,6 +5,8 @@
 //! tried only after a [`Reactor`] has seen the socket readable. Between statements the socket may be replaced
 //! by a new one ([`Transport::reopen`]); what must stay true is that no byte of an old answer outlives it.
 
+#![expect(unsafe_code, reason = "receives and waits by the system call itself")]
+
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io;

@@ -23,6 +23,7 @@ use caps::CapSet;
 use landlock::{Ruleset, RulesetAttr, Scope};
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl::{get_pdeathsig, set_pdeathsig};
 use nix::unistd::{Gid, Uid, getegid, geteuid, getppid, setgid, setgroups, setuid};
 
 use crate::account::Account;
@@ -142,7 +143,7 @@ pub fn inside_main(arguments: impl IntoIterator<Item = OsString>) -> ! {
 }
 
 fn enter(orders: &Orders) -> Result<Infallible> {
-    let (parent, directory, death) = (getppid(), std::env::current_dir(), parent_death_signal());
+    let (parent, directory, death) = (getppid(), std::env::current_dir(), get_pdeathsig()?);
     let account = orders.account.or_else(|| Some((geteuid().as_raw(), getegid().as_raw())));
     let own = mounts::prepare(orders, account.map_or(0, |(uid, _)| uid), account.map_or(0, |(_, gid)| gid))?;
     let left = separate(orders.account, orders.has_network)?;
@@ -154,7 +155,7 @@ fn enter(orders: &Orders) -> Result<Infallible> {
     leave_other_processes_alone().context("cannot keep it from processes outside")?;
     give_up_capabilities().context("cannot give up capabilities")?;
     // A change of user or of namespaces clears it.
-    rearm(death)?;
+    set_pdeathsig(death).context("cannot have the program end with its keeper")?;
     ensure!(getppid() == parent, "dbduel ended meanwhile");
     if directory.is_err() || directory.is_ok_and(|directory| std::env::set_current_dir(directory).is_err()) {
         std::env::set_current_dir("/").context("cannot enter the image's root")?;
@@ -234,20 +235,6 @@ fn give_up_capabilities() -> Result<()> {
         caps::clear(None, CapSet::Bounding)?;
         caps::clear(None, CapSet::Inheritable)?;
     }
-    Ok(())
-}
-
-fn parent_death_signal() -> i32 {
-    let mut signal: libc::c_int = 0;
-    // SAFETY: writes to the local that it is given.
-    unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) };
-    signal
-}
-
-fn rearm(signal: i32) -> Result<()> {
-    // SAFETY: takes a number only.
-    let set = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) };
-    ensure!(set == 0, "cannot have the program end with its keeper");
     Ok(())
 }
 

@@ -7,6 +7,8 @@
 //! all its descendants (a daemon that forks twice stays below it), it leaves only when none is
 //! left, and a program never starts without a keeper.
 
+#![expect(unsafe_code, reason = "what happens between fork and exec, and how signals are handled")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -21,6 +23,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
 
 use crate::inside::Inside;
 use crate::network;
@@ -381,26 +388,20 @@ fn take_control_socket() -> std::io::Result<UnixStream> {
 
 /// Ignores what a terminal sends, and becomes the parent of every orphan below.
 fn become_keeper() {
-    // SAFETY: process-wide settings without memory arguments, made before any thread exists.
-    unsafe {
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-            libc::signal(signal, libc::SIG_IGN);
-        }
-        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
+        // SAFETY: no handler takes the place of the usual one, and no thread exists yet.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
+    _ = set_child_subreaper(true);
     raise_open_files(OPEN_FILES_MAX);
 }
 
 /// Lets this process open as many files as it may, `most` at the most; returns how many those are.
 pub fn raise_open_files(most: u64) -> u64 {
-    // SAFETY: both calls touch only the local given to them.
-    unsafe {
-        let mut files: libc::rlimit = std::mem::zeroed();
-        libc::getrlimit(libc::RLIMIT_NOFILE, &mut files);
-        files.rlim_cur = files.rlim_max.min(most);
-        libc::setrlimit(libc::RLIMIT_NOFILE, &files);
-        files.rlim_cur
-    }
+    let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return 0 };
+    let files = hard.min(most);
+    _ = setrlimit(Resource::RLIMIT_NOFILE, files, hard);
+    files
 }
 
 fn spawn(orders: &Orders) -> Result<i32> {
@@ -501,8 +502,8 @@ fn obey(control: UnixStream, program: &Mutex<Option<i32>>) -> BTreeSet<SharedMem
         }
         let signal = line.trim_end().strip_prefix("signal ").and_then(|number| number.parse::<i32>().ok());
         if let (Some(signal), Some(pid)) = (signal, *program.lock().expect("no holder of the pid panics")) {
-            // SAFETY: the lock keeps the pid unreaped, so it is the program's.
-            unsafe { libc::kill(pid, signal) };
+            // The lock keeps the pid unreaped, so it is the program's.
+            _ = Signal::try_from(signal).and_then(|signal| kill(Pid::from_raw(pid), signal));
         }
         line.clear();
     }
@@ -518,8 +519,8 @@ fn kill_descendants(mut shared: BTreeSet<SharedMemory>) {
         }
         shared.extend(below.iter().flat_map(|pid| shared_memory(*pid)));
         for pid in below {
-            // SAFETY: a descendant stays ours (subreaper), so the pid is not reused while it is listed.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
+            // A descendant stays ours (subreaper), so the pid is not reused while it is listed.
+            _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -532,8 +533,7 @@ fn kill_descendants(mut shared: BTreeSet<SharedMemory>) {
 /// A dead process keeps its pid until it is reaped, and PostgreSQL does not start while the pid in `postmaster.pid` is
 /// taken.
 fn reap_the_dead() {
-    // SAFETY: only children that have ended are left, and nothing is written.
-    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
+    while waitpid(None, None).is_ok() {}
 }
 
 /// `PG_DYNSHMEM_CONTROL_MAGIC`, and the bytes in front of the items.

@@ -6,6 +6,8 @@
 //! so that the kernel takes namespace and interfaces away when the last of both ends, however that happens. What must
 //! stay true: nothing but the pair of interfaces leads into it, so that only this host reaches the server.
 
+#![expect(unsafe_code, reason = "an ioctl")]
+
 use std::fs::File;
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;

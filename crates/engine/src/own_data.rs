@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use anyhow::{Context, Result, bail, ensure};
+use nix::fcntl::{FcntlArg, fcntl};
 use sha2::{Digest, Sha256};
 
 use super::cache::{make_entrance, read_folder, remove_tree};
@@ -151,13 +151,10 @@ fn own(path: &Path, mode: u32, account: Option<Account>) -> Result<()> {
 /// The process that has locked a part of a file; None where nobody has, or the file is not there.
 pub fn locked_by(path: &Path, start: i64, length: i64) -> Result<Option<String>> {
     let Ok(file) = File::open(path) else { return Ok(None) };
-    // SAFETY: all fields of the structure are numbers.
-    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    (lock.l_type, lock.l_whence) = (libc::F_WRLCK as i16, libc::SEEK_SET as i16);
-    (lock.l_start, lock.l_len) = (start, length);
-    // SAFETY: the file is open and the structure is live; the call only fills it in.
-    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
-    ensure!(asked == 0, "cannot see whether {} is locked: {}", path.display(), std::io::Error::last_os_error());
+    let (l_type, l_whence) = (libc::F_WRLCK as i16, libc::SEEK_SET as i16);
+    let mut lock = libc::flock { l_type, l_whence, l_start: start, l_len: length, l_pid: 0 };
+    let asked = fcntl(&file, FcntlArg::F_GETLK(&mut lock));
+    asked.with_context(|| format!("cannot see whether {} is locked", path.display()))?;
     Ok((lock.l_type != libc::F_UNLCK as i16).then(|| format!("process {}", lock.l_pid)))
 }
 

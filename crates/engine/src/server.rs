@@ -343,7 +343,7 @@ fn make_places(
     }
     let tcp = options.transport != Transport::Socket && options.purpose == Purpose::Measure;
     let link = match options.transport {
-        Transport::Namespace if tcp => Link::Namespace(seeded_random().random_range(0..LINKS)),
+        Transport::Namespace if tcp => Link::Namespace(ChaCha8Rng::from_os_rng().random_range(0..LINKS)),
         Transport::Address(own) if tcp => Link::Address(own),
         _ => Link::Loopback,
     };
@@ -352,16 +352,8 @@ fn make_places(
         link,
         port: tcp.then(|| free_port(link)).transpose()?,
         // Not from the seed: the plan must not give the password away.
-        password: tcp.then(|| Secret::new(Alphanumeric.sample_string(&mut seeded_random(), 24))),
+        password: tcp.then(|| Secret::new(Alphanumeric.sample_string(&mut ChaCha8Rng::from_os_rng(), 24))),
     })
-}
-
-fn seeded_random() -> ChaCha8Rng {
-    let mut seed = [0; 32];
-    // SAFETY: the kernel fills exactly the buffer it is given; 32 bytes never come in part.
-    let got = unsafe { libc::getrandom(seed.as_mut_ptr().cast(), seed.len(), 0) };
-    assert_eq!(got, seed.len() as isize, "the kernel always has 32 random bytes");
-    ChaCha8Rng::from_seed(seed)
 }
 
 /// A port that was free a moment ago; in a namespace of its own every port is.

@@ -7,6 +7,8 @@
 //! saved, a copy has the bytes, modes and owners of its original, and it is on the disk before the
 //! server starts.
 
+#![expect(unsafe_code, reason = "asks which pages of a file are in memory")]
+
 mod reflink;
 
 use std::collections::BTreeMap;

@@ -6,17 +6,20 @@
 //! removes it, and after a kill its guard does. Where that was killed too, the next start finds it below a work folder that is
 //! dbduel's own and removes it there.
 
-use std::ffi::{CString, OsString};
+#![expect(unsafe_code, reason = "an ioctl, and a sync that no preloaded library answers")]
+
+use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use nix::errno::Errno;
+use nix::mount::umount;
 
 use super::cache::remove_tree;
 
@@ -74,9 +77,7 @@ impl Volume {
     /// Brings everything that was written so far to the disk.
     pub fn sync(&self) -> Result<()> {
         let root = File::open(&self.mount)?;
-        // SAFETY: a plain call on an open descriptor.
-        ensure!(unsafe { libc::syncfs(root.as_raw_fd()) } == 0, "cannot sync: {}", std::io::Error::last_os_error());
-        Ok(())
+        nix::unistd::syncfs(&root).context("cannot sync")
     }
 
     /// Shuts the file system down, without a flush of its journal.
@@ -187,18 +188,12 @@ fn own_mounts(work: &Path) -> Result<Vec<PathBuf>> {
 
 /// Waits for those who still use it; not mounted is as good.
 fn unmount(mount: &Path) -> Result<()> {
-    let path = CString::new(mount.as_os_str().as_bytes())?;
     let begun = Instant::now();
     loop {
-        // SAFETY: the path ends in a zero byte and is alive.
-        if unsafe { libc::umount(path.as_ptr()) } == 0 {
-            return Ok(());
-        }
-        let error = std::io::Error::last_os_error();
-        match error.raw_os_error() {
-            Some(libc::EINVAL | libc::ENOENT) => return Ok(()),
-            Some(libc::EBUSY) if begun.elapsed() < BUSY_MAX => std::thread::sleep(BUSY_POLL),
-            _ => return Err(error).with_context(|| format!("cannot unmount {}", mount.display())),
+        match umount(mount) {
+            Ok(()) | Err(Errno::EINVAL | Errno::ENOENT) => return Ok(()),
+            Err(Errno::EBUSY) if begun.elapsed() < BUSY_MAX => std::thread::sleep(BUSY_POLL),
+            Err(error) => return Err(error).with_context(|| format!("cannot unmount {}", mount.display())),
         }
     }
 }

@@ -3,6 +3,8 @@
 //! Its "data directory" is a folder with one file. Its settings are pragmas, which belong to a
 //! connection: they are set on every new one and read back on one of them.
 
+#![expect(unsafe_code, reason = "a function of SQLite that rusqlite lacks")]
+
 mod advice;
 mod counters;
 mod memory;

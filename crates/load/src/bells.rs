@@ -6,11 +6,12 @@
 //! looks for listeners.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 use driver::Reactor;
+use nix::sys::eventfd::{EfdFlags, EventFd};
 
 /// Under this number a worker's reactor reports its bell.
 pub(crate) const BELL: usize = usize::MAX;
@@ -22,7 +23,7 @@ pub struct Bells(Box<[Arc<Bell>]>);
 /// The bell of one worker.
 #[derive(Debug)]
 pub struct Bell {
-    event: OwnedFd,
+    event: EventFd,
     /// Clients of the worker that listen.
     listeners: AtomicU32,
     /// It was rung, and the worker has not seen it yet.
@@ -54,16 +55,12 @@ impl Bells {
 
 impl Bell {
     fn new() -> io::Result<Bell> {
-        // SAFETY: no pointers are involved; a valid descriptor is owned from here on.
-        match unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) } {
-            -1 => Err(io::Error::last_os_error()),
-            event => Ok(Bell {
-                event: unsafe { OwnedFd::from_raw_fd(event) },
-                listeners: AtomicU32::new(0),
-                rung: AtomicBool::new(false),
-                worker: AtomicUsize::new(0),
-            }),
-        }
+        Ok(Bell {
+            event: EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?,
+            listeners: AtomicU32::new(0),
+            rung: AtomicBool::new(false),
+            worker: AtomicUsize::new(0),
+        })
     }
 
     /// Has a worker's reactor report it. It is never read: each write is an event of its own.
@@ -79,9 +76,8 @@ impl Bell {
         if self.worker.load(Ordering::Relaxed) == here() {
             return;
         }
-        let one = 1u64.to_ne_bytes();
-        // SAFETY: the pointer is to eight live bytes. A full counter is an event that nobody has seen yet.
-        unsafe { libc::write(self.event.as_raw_fd(), one.as_ptr().cast(), one.len()) };
+        // A full counter is an event that nobody has seen yet.
+        _ = self.event.write(1);
     }
 
     pub(crate) fn listen(&self) {

@@ -1,5 +1,7 @@
 //! Time for the measured loop: nanoseconds on the monotonic clock, and waiting until a moment.
 
+#![expect(unsafe_code, reason = "clocks of other threads, and two readings a transaction")]
+
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -40,8 +42,7 @@ fn waited_ns(schedstat: &str) -> Option<u64> {
 
 /// The calling thread, as the kernel numbers it.
 pub fn thread_number() -> libc::pid_t {
-    // SAFETY: the call takes nothing and cannot fail.
-    unsafe { libc::gettid() }
+    nix::unistd::gettid().as_raw()
 }
 
 /// The clock of the calling thread's CPU time, for other threads.

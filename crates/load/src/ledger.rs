@@ -5,6 +5,8 @@
 //! holes where nothing was written. What must stay true: a client writes its intent before it sends COMMIT and the
 //! answer after it has come, and both are plain stores to memory.
 
+#![expect(unsafe_code, reason = "a shared mapping, which is there after a kill")]
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;

@@ -1,5 +1,7 @@
 //! Whether the kernel took memory away from the generator: what it reads back from disk it waits for.
 
+use nix::sys::resource::{UsageWho, getrusage};
+
 /// What was read back so far, and what is away now.
 pub struct Paging {
     major_faults: u64,
@@ -9,12 +11,9 @@ pub struct Paging {
 impl Paging {
     /// What cannot be seen counts as none.
     pub fn now() -> Paging {
-        // SAFETY: plain numbers, for which zero is a value.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: the pointer is live; the call writes to it only.
-        unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) };
+        let faults = getrusage(UsageWho::RUSAGE_SELF).map_or(0, |usage| usage.major_page_faults());
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        Paging { major_faults: usage.ru_majflt.max(0) as u64, swapped_bytes: swapped_bytes(&status) }
+        Paging { major_faults: faults.max(0) as u64, swapped_bytes: swapped_bytes(&status) }
     }
 
     /// Pages read since; none as long as nothing was away, because files are read by the page too.

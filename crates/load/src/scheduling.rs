@@ -1,16 +1,19 @@
 //! Where and how the kernel runs the calling thread. A kernel that refuses leaves it as it is.
 
+#![expect(unsafe_code, reason = "policy and slice of a thread, which nix does not set")]
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::prctl::set_timerslack;
+use nix::unistd::Pid;
+
 /// Keeps this thread on `cpus`, where there are any.
 pub fn confine_to(cpus: &[usize]) {
     if cpus.is_empty() {
         return;
     }
-    // SAFETY: an all-zero cpu_set_t is an empty set, and the calls only touch it.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        cpus.iter().for_each(|cpu| libc::CPU_SET(*cpu, &mut set));
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set);
-    }
+    let mut set = CpuSet::new();
+    cpus.iter().for_each(|cpu| _ = set.set(*cpu));
+    _ = sched_setaffinity(Pid::from_raw(0), &set);
 }
 
 /// Makes this thread one that others are not interrupted for: an answer then does not stop the server thread
@@ -53,8 +56,7 @@ const SLICE_NS: u64 = 100_000;
 const TIMER_SLACK_NS: libc::c_ulong = 1_000;
 
 fn end_timers_in_time() {
-    // SAFETY: a number of the calling thread.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS) };
+    _ = set_timerslack(TIMER_SLACK_NS);
 }
 
 /// `SCHED_BATCH` or `SCHED_IDLE`. By the system call itself, since musl's function refuses whatever is asked.
@@ -70,6 +72,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_interrupts_is_no_batch() {
+        // SAFETY: a number of the calling thread.
         let policy = || unsafe { libc::sched_getscheduler(0) };
         std::thread::spawn(move || {
             be_woken_less_often();

@@ -1,5 +1,7 @@
 //! The measured loop of one client, and the event loop that carries many of them.
 
+#![expect(unsafe_code, reason = "a hint to the cache of the CPU")]
+
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use std::cell::Cell;

@@ -1,5 +1,7 @@
 //! One Lua state with sysbench's API: what `api.lua` calls, and how functions of the script are called.
 
+#![expect(unsafe_code, reason = "scripts of sysbench need LuaJIT's FFI library")]
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Ends a script that does not end by itself.
 
+#![expect(unsafe_code, reason = "a hook of LuaJIT is set from another thread, for which mlua has no function")]
+
 use std::os::raw::c_int;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,6 +3,8 @@
 //! It is this program again, in a session of its own, so that no key of the terminal reaches it. It learns the server,
 //! its password and what was found through a pipe, and waits for the pipe's end.
 
+#![expect(unsafe_code, reason = "what happens between fork and exec")]
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

@@ -66,6 +66,7 @@ impl Server {
     }
 
     /// Answers until it is interrupted.
+    #[expect(unsafe_code, reason = "niceness, which nix does not set")]
     pub fn run(&self, interrupted: &Arc<AtomicBool>) -> Result<()> {
         // SAFETY: plain integers, and no memory is handed over. A host that refuses it serves at normal priority.
         unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };

@@ -1,5 +1,7 @@
 //! One started agent, and what every launcher does with the processes that it starts.
 
+#![expect(unsafe_code, reason = "what happens between fork and exec")]
+
 use crate::channel::Channel;
 use crate::message::{Boot, Hello};
 use anyhow::{Context, Result};

@@ -5,16 +5,19 @@
 //! over in memory that only the two can reach: never in an argument, never in the environment. What
 //! must stay true: this runs before any thread, any connection and any message.
 
+#![expect(unsafe_code, reason = "a descriptor is known by its number alone, and the environment is changed")]
+
 use std::ffi::{CStr, OsString};
 use std::fs::File;
 use std::io::{Error, Read, Seek, Write};
-use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use experiment::MASK;
 use record::secrets::mask_words;
@@ -69,16 +72,9 @@ fn start_again(typed: &[OsString], masked: &[OsString]) -> anyhow::Error {
 
 /// Anonymous memory that holds the arguments and stays open in the next program.
 fn memory_with(typed: &[OsString]) -> Result<OwnedFd, Error> {
-    // SAFETY: the name is a C string that outlives the call.
-    let descriptor = unsafe { libc::memfd_create(MEMORY.as_ptr(), 0) };
-    if descriptor < 0 {
-        return Err(Error::last_os_error());
-    }
-    // SAFETY: the descriptor has just been made, and has no other owner.
-    let mut memory = unsafe { File::from_raw_fd(descriptor) };
+    let mut memory = File::from(memfd_create(MEMORY, MFdFlags::empty())?);
     let bytes: Vec<&[u8]> = typed.iter().map(|argument| argument.as_bytes()).collect();
     memory.write_all(&bytes.join(&0))?;
-    debug_assert_eq!(memory.as_raw_fd(), descriptor);
     Ok(memory.into())
 }
 

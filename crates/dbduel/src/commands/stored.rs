@@ -3,6 +3,8 @@
 //! A run of a store is read by copying it into a folder that goes away, so that everything which reads a folder reads
 //! a store.
 
+#![expect(unsafe_code, reason = "niceness, which nix does not set")]
+
 use std::ops::Deref;
 use std::path::Path;
 

@@ -3,6 +3,7 @@
 //!
 //! Nothing in here decides whether dbduel is right; that is what the tests do.
 
+#![expect(unsafe_code, reason = "what happens between fork and exec")]
 #![allow(dead_code, reason = "each file of tests uses its part of it")]
 
 pub mod suggestions;
@@ -15,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use record::metric::{describe, describe_flag};
 use serde_json::Value;
 
@@ -248,8 +251,7 @@ impl RunningServer {
     }
 
     pub fn signal(&self, signal: i32) {
-        // SAFETY: the child has not been waited for, so its pid is its own.
-        assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
+        kill(Pid::from_raw(self.child.id() as i32), Signal::try_from(signal).unwrap()).unwrap();
     }
 
     pub fn has_ended(&mut self) -> bool {

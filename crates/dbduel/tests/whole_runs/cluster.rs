@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::support::{Place, RunningServer, text, wait_for};
@@ -42,8 +44,7 @@ fn agents(place: &Place) -> Vec<i32> {
 }
 
 fn signal(pid: i32, signal: i32) {
-    // SAFETY: a plain call; the process is an agent of this test's own run.
-    assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+    kill(Pid::from_raw(pid), Signal::try_from(signal).unwrap()).unwrap();
 }
 
 fn sum(trial: &Value, name: &str) -> u64 {

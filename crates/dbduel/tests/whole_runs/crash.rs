@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use crate::support::{Place, text, wait_for};
 use driver::{Admin, Dialect, Endpoint, Login};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 /// Loading a warehouse without optimisation, on a machine that does other things too.
@@ -84,8 +86,7 @@ fn a_killed_server_has_what_it_acknowledged(kind: &Kind) {
     );
     let running = place.start(&["run", "try.toml"]);
     wait_for("Payments", LOAD_LIMIT, || payments(&place, kind).is_some_and(|rows| rows > UNDER_WAY));
-    // SAFETY: the pid is of a process that was found a moment ago, in this test's own folder.
-    assert_eq!(unsafe { libc::kill(server(&place, kind), libc::SIGKILL) }, 0);
+    kill(Pid::from_raw(server(&place, kind)), Signal::SIGKILL).unwrap();
     let ended = running.end();
     let records = place.trials();
     assert_eq!(records.len(), 2, "{}", text(&ended.stderr));

@@ -1,5 +1,7 @@
 //! A server out of a container image, beside the same one of this machine.
 
+#![expect(unsafe_code, reason = "asks the kernel for a version")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

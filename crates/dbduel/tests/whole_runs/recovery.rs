@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use crate::support::{Place, print_skipped, text, wait_for};
 use driver::{Admin, Dialect, Endpoint, Login};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 /// Where OS crashes can be made.
@@ -183,8 +185,7 @@ fn a_postmaster_killed_alone_leaves_no_backend_that_fakes_survival() {
     let postmaster = process(&place, "postgres").unwrap();
     let memory = shared_memory(postmaster);
     assert!(memory.len() >= 2 && memory.iter().all(|one| is_there(one)), "{memory:?}");
-    // SAFETY: the pid is of a process that was found a moment ago, in this test's own folder.
-    assert_eq!(unsafe { libc::kill(postmaster, libc::SIGKILL) }, 0);
+    kill(Pid::from_raw(postmaster), Signal::SIGKILL).unwrap();
     running.end();
     let trials = place.trials();
     assert_eq!(trials[0]["status"], "failed", "{}", trials[0]);

@@ -6,6 +6,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use driver::{Admin, Dialect, Endpoint, Login};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use store::{Store, StoreUrl, schema};
 
@@ -223,8 +225,8 @@ fn trials_are_pushed_while_a_run_goes_on_and_a_store_that_is_killed_does_not_end
     assert_eq!(team.value("dbduel", "SELECT state FROM run"), "running");
     let reported = place.expect(0, &["report", "last", "--store", &url]).0;
     assert!(reported.contains("twin"), "{reported}");
-    // SAFETY: the pid is the server's, which its keeper has not reaped before it ends.
-    unsafe { libc::kill(team.server.reached_by["pid"].as_i64().unwrap() as i32, libc::SIGKILL) };
+    let pid = team.server.reached_by["pid"].as_i64().unwrap() as i32;
+    kill(Pid::from_raw(pid), Signal::SIGKILL).unwrap();
     let ended = run.end();
     let noted = text(&ended.stderr);
     assert_eq!(ended.status.code(), Some(0), "{noted}");

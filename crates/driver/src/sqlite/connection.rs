@@ -1,5 +1,7 @@
 //! One SQLite connection behind the same trait as the wire protocols.
 
+#![expect(unsafe_code, reason = "statements are kept beside the connection that they borrow from")]
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,6 +4,8 @@
 //! SQLite's own wait ends after its time and for nothing else. This one sleeps as that does, but ends with an
 //! interruption of the program too, and notes what it waited for. Measured clients wait by SQLite's own.
 
+#![expect(unsafe_code, reason = "handlers of SQLite with a context of their own, which rusqlite does not take")]
+
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::path::{Path, PathBuf};

@@ -7,6 +7,8 @@
 //!
 //! A connection alone in the queue costs three changes of a number. Nothing here allocates after the start.
 
+#![expect(unsafe_code, reason = "a futex: a wait with a limit, without a lock that the waker holds")]
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,5 +1,7 @@
 //! An allocator that counts, for tests of what must not allocate.
 
+#![expect(unsafe_code, reason = "counts what is allocated")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
@@ -13,10 +15,12 @@ thread_local! {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps to what the trait asks.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
         unsafe { System.dealloc(pointer, layout) }
     }
 }

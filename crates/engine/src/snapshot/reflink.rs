@@ -3,6 +3,8 @@
 //! A clone takes no time and no space at first: the first write to each block makes the copy
 //! then, inside the trial. So only contenders that ask for one get it (method, section 1, "Fresh data").
 
+#![expect(unsafe_code, reason = "an ioctl")]
+
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::path::Path;

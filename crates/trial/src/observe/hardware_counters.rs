@@ -1,5 +1,7 @@
 //! Whether the CPU's own counters can be read here: virtual machines often have none.
 
+#![expect(unsafe_code, reason = "a system call that nix lacks")]
+
 use std::os::fd::{FromRawFd, OwnedFd};
 
 /// The first version of the kernel's `perf_event_attr`, which every later one takes.
