@@ -404,6 +404,10 @@ pub fn raise_open_files(most: u64) -> u64 {
     files
 }
 
+/// In one line, as all that a keeper answers.
+const OTHER_ACCOUNT: &str =
+    " as another account, which has to be let into the folders above it; DBDUEL_CACHE names a place elsewhere";
+
 fn spawn(orders: &Orders) -> Result<i32> {
     let log = OpenOptions::new().create(true).append(true).open(&orders.log);
     let log = log.with_context(|| format!("cannot open the log {}", orders.log.display()))?;
@@ -439,7 +443,11 @@ fn spawn(orders: &Orders) -> Result<i32> {
             Ok(())
         });
     }
-    let child = command.spawn().with_context(|| format!("cannot execute {}", orders.program[0].to_string_lossy()))?;
+    let child = command.spawn().map_err(|error| {
+        let is_closed = orders.account.is_some() && error.kind() == ErrorKind::PermissionDenied;
+        let why = if is_closed { OTHER_ACCOUNT } else { "" };
+        anyhow::Error::from(error).context(format!("cannot execute {}{why}", orders.program[0].to_string_lossy()))
+    })?;
     Ok(child.id() as i32)
 }
 
