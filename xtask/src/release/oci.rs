@@ -12,8 +12,10 @@ use crate::files::{copy_all, write};
 pub fn make(made: &Made) -> Result<()> {
     let (root, layout) = (made.scratch.join("root"), made.scratch.join("layout"));
     copy_all(&made.tree, &root.join("usr"))?;
-    write(&root.join("etc/passwd"), "root:x:0:0:root:/root:/sbin/nologin\n")?;
-    write(&root.join("etc/group"), "root:x:0:\n")?;
+    // PostgreSQL out of another image does not run as root.
+    let nobody = "nobody:x:65534:65534:nobody:/:/sbin/nologin\n";
+    write(&root.join("etc/passwd"), format!("root:x:0:0:root:/root:/sbin/nologin\n{nobody}"))?;
+    write(&root.join("etc/group"), "root:x:0:\nnogroup:x:65534:\n")?;
     // Runs and servers: where an image is run with a folder of the host, it is put here.
     fs::create_dir_all(root.join("work"))?;
     fs::create_dir_all(root.join("tmp"))?;
