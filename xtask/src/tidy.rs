@@ -64,10 +64,20 @@ pub fn tidy(root: &Path) -> Result<()> {
     violations.extend(registry_names(root)?);
     violations.extend(private_words(root)?);
     violations.extend(code_in_comments(root)?);
+    violations.extend(pages_outside_the_book(root)?);
     if violations.is_empty() {
         return Ok(());
     }
     bail!("the tree is not tidy:\n  {}", violations.join("\n  "));
+}
+
+/// Pages of the documents that the book's contents lack: links to them lead nowhere there.
+fn pages_outside_the_book(root: &Path) -> Result<Vec<String>> {
+    let contents = fs::read_to_string(root.join("docs/SUMMARY.md")).context("cannot read docs/SUMMARY.md")?;
+    let pages = tracked_files(root)?.into_iter().filter_map(|file| file.strip_prefix("docs").map(Path::to_owned).ok());
+    let pages = pages.map(|page| page.display().to_string()).filter(|page| page.ends_with(".md"));
+    let missing = pages.filter(|page| page != "SUMMARY.md" && !contents.contains(&format!("]({page})")));
+    Ok(missing.map(|page| format!("docs/{page} is not in docs/SUMMARY.md")).collect())
 }
 
 /// Compares what the crates use with the table, both ways.
