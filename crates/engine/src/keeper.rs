@@ -406,7 +406,7 @@ pub fn raise_open_files(most: u64) -> u64 {
 
 /// In one line, as all that a keeper answers.
 const OTHER_ACCOUNT: &str =
-    " as another account, which has to be let into the folders above it; DBDUEL_CACHE names a place elsewhere";
+    " as another account, which needs access to the folders above it (DBDUEL_CACHE can name another folder)";
 
 fn spawn(orders: &Orders) -> Result<i32> {
     let log = OpenOptions::new().create(true).append(true).open(&orders.log);
