@@ -18,61 +18,38 @@ pub enum Skipped {
     InsideCall,
 }
 
-impl Skipped {
-    pub const ALL: [Skipped; 11] = [
-        Skipped::CopyWithoutData,
-        Skipped::LoadLocalWithoutData,
-        Skipped::FileAccess,
-        Skipped::Account,
-        Skipped::Server,
-        Skipped::Password,
-        Skipped::Backup,
-        Skipped::Replication,
-        Skipped::Own,
-        Skipped::CutParameters,
-        Skipped::InsideCall,
-    ];
+/// All kinds by their numbers, with the name in keys and reports, and the reason.
+const KINDS: [(Skipped, &str, &str); 11] = [
+    (Skipped::CopyWithoutData, "copy without data", "COPY FROM STDIN: the log does not hold the data"),
+    (Skipped::LoadLocalWithoutData, "load data local", "LOAD DATA LOCAL: the log does not hold the file"),
+    (Skipped::FileAccess, "file access", "reads or writes files of the server"),
+    (Skipped::Account, "account", "changes accounts or rights"),
+    (Skipped::Server, "server", "changes or ends the server"),
+    (Skipped::Password, "password", "sets a password; left out of the capture"),
+    (Skipped::Backup, "backup", "session of a backup"),
+    (Skipped::Replication, "replication", "session of replication"),
+    (Skipped::Own, "dbduel", "session of dbduel"),
+    (Skipped::CutParameters, "parameters cut", "log_parameter_max_length cut a value"),
+    (Skipped::InsideCall, "inside a call", "logged a second time, inside of a CALL"),
+];
 
+impl Skipped {
     /// The name in keys and reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Skipped::CopyWithoutData => "copy without data",
-            Skipped::LoadLocalWithoutData => "load data local",
-            Skipped::FileAccess => "file access",
-            Skipped::Account => "account",
-            Skipped::Server => "server",
-            Skipped::Password => "password",
-            Skipped::Backup => "backup",
-            Skipped::Replication => "replication",
-            Skipped::Own => "dbduel",
-            Skipped::CutParameters => "parameters cut",
-            Skipped::InsideCall => "inside a call",
-        }
+        KINDS[self as usize].1
     }
 
     pub fn reason(self) -> &'static str {
-        match self {
-            Skipped::CopyWithoutData => "COPY FROM STDIN: the log does not hold the data",
-            Skipped::LoadLocalWithoutData => "LOAD DATA LOCAL: the log does not hold the file",
-            Skipped::FileAccess => "reads or writes files of the server",
-            Skipped::Account => "changes accounts or rights",
-            Skipped::Server => "changes or ends the server",
-            Skipped::Password => "sets a password; left out of the capture",
-            Skipped::Backup => "session of a backup",
-            Skipped::Replication => "session of replication",
-            Skipped::Own => "session of dbduel",
-            Skipped::CutParameters => "log_parameter_max_length cut a value",
-            Skipped::InsideCall => "logged a second time, inside of a CALL",
-        }
+        KINDS[self as usize].2
     }
 
     /// The number that a capture file stores.
     pub fn number(self) -> u8 {
-        Skipped::ALL.iter().position(|one| *one == self).unwrap_or(0) as u8
+        self as u8
     }
 
     pub fn of_number(number: u8) -> Option<Skipped> {
-        Skipped::ALL.get(usize::from(number)).copied()
+        KINDS.get(usize::from(number)).map(|(kind, ..)| *kind)
     }
 
     /// The kind of a statement by its digest text.
@@ -205,6 +182,11 @@ fn load(digest: &[u8], is_mysql: bool) -> Skipped {
 mod tests {
     use super::*;
     use crate::{Dialect, normalise};
+
+    #[test]
+    fn kinds_stand_at_their_numbers() {
+        (0..).zip(KINDS).for_each(|(number, (kind, ..))| assert_eq!(kind.number(), number));
+    }
 
     fn check(text: &str, dialect: Dialect, expected: Option<Skipped>) {
         let mut digest = Vec::new();
