@@ -195,9 +195,14 @@ impl Capture {
         take: &mut dyn FnMut(&Instance<'_>) -> bool,
     ) -> Result<(), Refused> {
         let first = self.chunks.partition_point(|chunk| chunk.last_us < start_us);
-        for number in first..self.chunks.len() {
-            let records = self.records(number)?;
-            for instance in &records {
+        for chunk in &self.chunks[first..] {
+            let bytes = read_chunk(&mut self.file, chunk.offset).and_then(|bytes| {
+                let no_records = || io::Error::new(io::ErrorKind::InvalidData, "a chunk holds no records");
+                are_records(&bytes, chunk.records).then_some(bytes).ok_or_else(no_records)
+            });
+            let bytes = bytes.map_err(|cause| Refused::Unreadable { path: self.path.clone(), cause })?;
+            let mut records = Taking(&bytes);
+            while let Some(instance) = records.text().and_then(Instance::read) {
                 if instance.start_us >= start_us && !take(&instance) {
                     return Ok(());
                 }
@@ -205,50 +210,12 @@ impl Capture {
         }
         Ok(())
     }
-
-    /// The records of a chunk.
-    pub fn records(&mut self, number: usize) -> Result<Records, Refused> {
-        let chunk = self.chunks[number];
-        let bytes = read_chunk(&mut self.file, chunk.offset).and_then(|bytes| {
-            let count = Records { bytes }.checked(chunk.records);
-            count.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "a chunk holds no records"))
-        });
-        bytes.map_err(|cause| Refused::Unreadable { path: self.path.clone(), cause })
-    }
 }
 
-/// The records of one chunk, which were all read once when it was opened.
-pub struct Records {
-    bytes: Vec<u8>,
-}
-
-impl Records {
-    fn checked(self, records: u64) -> Option<Records> {
-        let mut taking = Taking(&self.bytes);
-        for _ in 0..records {
-            Instance::read(taking.text()?)?;
-        }
-        taking.0.is_empty().then_some(self)
-    }
-}
-
-impl<'a> IntoIterator for &'a Records {
-    type Item = Instance<'a>;
-    type IntoIter = RecordsIter<'a>;
-
-    fn into_iter(self) -> RecordsIter<'a> {
-        RecordsIter(Taking(&self.bytes))
-    }
-}
-
-pub struct RecordsIter<'a>(Taking<'a>);
-
-impl<'a> Iterator for RecordsIter<'a> {
-    type Item = Instance<'a>;
-
-    fn next(&mut self) -> Option<Instance<'a>> {
-        Instance::read(self.0.text()?)
-    }
+/// Whether bytes are so many records and nothing else.
+fn are_records(bytes: &[u8], count: u64) -> bool {
+    let mut records = Taking(bytes);
+    (0..count).all(|_| records.text().and_then(Instance::read).is_some()) && records.0.is_empty()
 }
 
 /// The offset of the index; none in a file that is no capture.
