@@ -1,6 +1,6 @@
 //! What readers of logs find: statements and the begin and end of sessions, and entries that cannot be read.
 
-use std::fmt;
+use thiserror::Error;
 
 /// One entry of a log. Texts lie in the buffer of the reader and are gone when it goes on.
 #[derive(Debug, Clone, Copy, Default)]
@@ -95,47 +95,34 @@ pub struct Problem {
     pub what: What,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum What {
+    #[error("quote opened here is not closed before the next entry")]
     OpenQuote,
+    #[error("comment opened here is not closed before the next entry")]
     OpenComment,
     /// The entry ends before its statement does.
+    #[error("entry is cut: the next one begins before its statement ends")]
     CutEntry,
+    #[error("last entry is cut by the end of the file; it is left out")]
     CutAtEnd,
+    #[error("line belongs to no entry of this format")]
     NoEntry,
+    #[error("row has {0} fields; PostgreSQL writes 23 to 26")]
     FieldCount(usize),
+    #[error("line is no JSON object")]
     BadJson,
     /// Lines of a session of PostgreSQL are missing.
-    Gap {
-        missing: u64,
-    },
-    TimeBack {
-        secs: u64,
-    },
-    TooLong,
+    #[error("{missing} lines of this session are missing before this one")]
+    Gap { missing: u64 },
+    #[error("time goes back by {secs} s here; the order of the file is kept")]
+    TimeBack { secs: u64 },
 }
 
 impl What {
     /// Whether an entry is lost by it.
     pub fn is_bad_entry(self) -> bool {
         !matches!(self, What::Gap { .. } | What::TimeBack { .. } | What::CutAtEnd)
-    }
-}
-
-impl fmt::Display for What {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            What::OpenQuote => write!(to, "quote opened here is not closed before the next entry"),
-            What::OpenComment => write!(to, "comment opened here is not closed before the next entry"),
-            What::CutEntry => write!(to, "entry is cut: the next one begins before its statement ends"),
-            What::CutAtEnd => write!(to, "last entry is cut by the end of the file; it is left out"),
-            What::NoEntry => write!(to, "line belongs to no entry of this format"),
-            What::FieldCount(fields) => write!(to, "row has {fields} fields; PostgreSQL writes 23 to 26"),
-            What::BadJson => write!(to, "line is no JSON object"),
-            What::Gap { missing } => write!(to, "{missing} lines of this session are missing before this one"),
-            What::TimeBack { secs } => write!(to, "time goes back by {secs} s here; the order of the file is kept"),
-            What::TooLong => write!(to, "entry is longer than 128 MiB"),
-        }
     }
 }
 
