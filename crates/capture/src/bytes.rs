@@ -24,6 +24,11 @@ pub(crate) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
     out.extend_from_slice(text);
 }
 
+/// A number that is written in digits.
+pub(crate) fn number_of<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
 /// What is left to take of some bytes; every method gives none where they end too early.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Taking<'a>(pub &'a [u8]);

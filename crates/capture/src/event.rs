@@ -32,7 +32,6 @@ pub struct Event<'a> {
     pub prepared_as: &'a [u8],
     pub rows_sent: Option<u64>,
     pub rows_affected: Option<u64>,
-    pub rows_examined: Option<u64>,
     pub error: Option<Code>,
 }
 

@@ -10,6 +10,7 @@
 
 use std::collections::HashMap;
 
+use crate::bytes::number_of;
 use crate::event::{Act, Event, Found, Problem, Reader, What, line_of, read_entries};
 use crate::times;
 
@@ -82,7 +83,7 @@ fn head_of(line: &[u8], offset_secs: i64) -> Option<Head<'_>> {
     };
     let number = rest.trim_ascii_start();
     let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let session = std::str::from_utf8(&number[..digits]).ok()?.parse().ok()?;
+    let session = number_of(&number[..digits])?;
     let command = number[digits..].strip_prefix(b" ")?;
     let end =
         command.iter().take(24).position(|byte| *byte == b'\t').or((command.len() < 24).then_some(command.len()))?;

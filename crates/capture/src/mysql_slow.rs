@@ -16,6 +16,7 @@
 
 use memchr::{memchr, memchr_iter, memmem};
 
+use crate::bytes::number_of;
 use crate::event::{Act, Code, Event, Found, Problem, Reader, What, line_of, lines_in, read_entries};
 use crate::modes::Modes;
 use crate::times;
@@ -43,7 +44,6 @@ struct Header<'a> {
     schema: Option<&'a [u8]>,
     used: Option<&'a [u8]>,
     rows_sent: Option<u64>,
-    rows_examined: Option<u64>,
     rows_affected: Option<u64>,
     errno: Option<Code>,
     bytes_received: usize,
@@ -174,10 +174,9 @@ impl SlowLog {
             duration_us: Some(duration_us),
             is_coarse: fine.is_none(),
             text: if is_statement { text } else { b"" },
+            // A command of MySQL has the rows of the statement before it.
             rows_sent: header.rows_sent.filter(|_| is_statement),
             rows_affected: header.rows_affected,
-            // A command of MySQL has the rows of the statement before it.
-            rows_examined: header.rows_examined.filter(|_| is_statement),
             error: header.errno,
             ..Event::default()
         }));
@@ -272,7 +271,7 @@ impl<'a> Header<'a> {
             Some(at) => (&account[..at], &account[at + 5..]),
             None => (account, &b""[..]),
         };
-        self.session = number(id.trim_ascii()).unwrap_or(self.session);
+        self.session = number_of(id.trim_ascii()).unwrap_or(self.session);
         let (user, host) = match memmem::find(account, b" @ ") {
             Some(at) => (&account[..at], &account[at + 3..]),
             None => (account, &b""[..]),
@@ -297,21 +296,16 @@ impl<'a> Header<'a> {
     fn read_pair(&mut self, key: &[u8], value: &'a [u8]) {
         match key {
             b"Query_time" => self.query_time_us = times::secs_us(value),
-            b"Rows_sent" => self.rows_sent = number(value),
-            b"Rows_examined" => self.rows_examined = number(value),
-            b"Rows_affected" => self.rows_affected = number(value),
-            b"Thread_id" | b"Id" => self.session = number(value).unwrap_or(self.session),
+            b"Rows_sent" => self.rows_sent = number_of(value),
+            b"Rows_affected" => self.rows_affected = number_of(value),
+            b"Thread_id" | b"Id" => self.session = number_of(value).unwrap_or(self.session),
             b"Schema" => self.schema = Some(value),
             b"Errno" | b"Last_errno" if value != b"0" => self.errno = Some(Code::of(value)),
-            b"Bytes_received" => self.bytes_received = number(value).unwrap_or(0) as usize,
+            b"Bytes_received" => self.bytes_received = number_of(value).unwrap_or(0),
             b"Start" => self.start_us = times::long(value, 0).map(|(start, _)| start),
             _ => {}
         }
     }
-}
-
-fn number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text).ok()?.parse().ok()
 }
 
 /// Finds the end of a statement that `text` begins with.

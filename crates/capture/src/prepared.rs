@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::bytes::number_of;
 use crate::event::{Act, Event, hash_of};
 use crate::format::Format;
 use crate::normal::normalise;
@@ -79,7 +80,7 @@ fn number(digits: &[u8], is_negative: bool) -> Option<Bound> {
     };
     let all = [whole, places].concat();
     let is_plain = all.iter().all(u8::is_ascii_digit) && all.len() <= DIGITS_MAX;
-    let units: i64 = std::str::from_utf8(&all).ok().filter(|_| is_plain)?.parse().ok()?;
+    let units: i64 = number_of(&all).filter(|_| is_plain)?;
     let units = if is_negative { -units } else { units };
     let scale = places.len() as u8;
     Some(if digits.contains(&b'.') { Bound::Decimal { units, scale } } else { Bound::Int(units) })

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::bytes::number_of;
 use crate::pg_message::parameters;
 use crate::private::mask::Mask;
 use crate::tokens::{Dialect, Hint, Kind, Token, Tokens, blanks, is_name};
@@ -237,7 +238,7 @@ impl Writer<'_, '_> {
 
     fn parameter(&mut self, text: &[u8]) {
         if self.is_kept()
-            && let Some(number) = text.get(1..).and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok())
+            && let Some(number) = text.get(1..).and_then(number_of)
         {
             self.kept.push(number);
         }
