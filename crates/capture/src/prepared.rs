@@ -187,32 +187,6 @@ impl Session {
     }
 }
 
-/// Words that a value stands behind, besides operators, commas and parentheses.
-const BEFORE_VALUES: [&[u8]; 23] = [
-    b"all",
-    b"and",
-    b"between",
-    b"case",
-    b"distinct",
-    b"div",
-    b"else",
-    b"having",
-    b"interval",
-    b"like",
-    b"limit",
-    b"mod",
-    b"not",
-    b"offset",
-    b"on",
-    b"or",
-    b"regexp",
-    b"rlike",
-    b"select",
-    b"then",
-    b"when",
-    b"where",
-    b"xor",
-];
 const FIRST_WORDS: [&[u8]; 6] = [b"select", b"insert", b"replace", b"update", b"delete", b"with"];
 /// Behind these a list of expressions ends in which numbers are places of columns.
 const BEHIND_LISTS: [&[u8]; 6] = [b"limit", b"having", b"for", b"into", b"union", b"window"];
@@ -268,15 +242,15 @@ fn lower(text: &[u8], token: Token) -> Vec<u8> {
     }
 }
 
-/// Whether a server takes a placeholder behind this.
+/// Whether a server takes a placeholder behind this: operators, commas, parentheses and some words.
 fn takes_value(before: &[u8]) -> bool {
-    match before {
+    match &*before.to_ascii_lowercase() {
         b"(" | b"," => true,
-        b"->" | b"->>" | b")" | b"." => false,
-        _ if before.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_'\"`$@".contains(byte)) => {
-            BEFORE_VALUES.iter().any(|word| before.eq_ignore_ascii_case(word))
-        }
-        _ => before.is_ascii() && !before.is_empty(),
+        b"" | b"->" | b"->>" | b")" | b"." => false,
+        b"all" | b"and" | b"between" | b"case" | b"distinct" | b"div" | b"else" | b"having" | b"interval" | b"like"
+        | b"limit" | b"mod" | b"not" | b"offset" | b"on" | b"or" | b"regexp" | b"rlike" | b"select" | b"then"
+        | b"when" | b"where" | b"xor" => true,
+        [first, ..] => before.is_ascii() && !(first.is_ascii_alphanumeric() || b"_'\"`$@".contains(first)),
     }
 }
 
