@@ -187,36 +187,21 @@ fn read_log(
             sink(&event, log.format);
         }
     };
-    let mut buffer = vec![0; BUFFER];
-    let (mut filled, mut is_last) = (0, false);
-    while !is_last || filled > 0 {
-        if filled == buffer.len() {
-            buffer.resize(buffer.len() * 2, 0);
+    let mut buffer = Vec::with_capacity(BUFFER);
+    let mut is_read = false;
+    while !is_read || !buffer.is_empty() {
+        if buffer.len() == buffer.capacity() {
+            buffer.reserve_exact(buffer.len());
         }
-        let length = fill(&mut file, &mut buffer[filled..]).map_err(unreadable)?;
-        is_last = length == 0 || filled + length >= BUFFER_MAX;
-        filled += length;
+        let room = (buffer.capacity() - buffer.len()) as u64;
+        let length = file.by_ref().take(room).read_to_end(&mut buffer).map_err(unreadable)?;
+        is_read = length == 0;
         bytes += length as u64;
-        let taken = reader.read(&buffer[..filled], is_last, &mut found);
-        buffer.copy_within(taken..filled, 0);
-        filled -= taken;
-        is_last = length == 0;
+        let taken = reader.read(&buffer, is_read || buffer.len() >= BUFFER_MAX, &mut found);
+        buffer.drain(..taken);
     }
     summary.files.push(FileRead { path: log.path.clone(), format: log.format, bytes });
     Ok(())
-}
-
-fn fill(file: &mut dyn BufRead, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(length) => filled += length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }
 
 impl Summary {
