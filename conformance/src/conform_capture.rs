@@ -249,7 +249,7 @@ fn of_log(format: Format, paths: &[PathBuf]) -> Result<Vec<Sent>> {
     let options = Options { format: Some(format), reading, ..Options::default() };
     let mut session = None;
     let mut found = Vec::new();
-    let summary = read_logs(paths, &options, &mut |event, _| {
+    let summary = read_logs(paths, &options, &mut |event, _, _| {
         if event.text == MARKER.as_bytes() {
             session = Some(event.session);
         }

@@ -156,7 +156,7 @@ pub fn expected_of(dbduel: &Path, log: &Path) -> Result<(f64, Duration)> {
 /// From the first stamp to the last.
 fn span_of(log: &Path) -> Result<Duration> {
     let (mut first, mut last) = (i64::MAX, i64::MIN);
-    capture::read_logs(&[log.to_owned()], &capture::Options::default(), &mut |event, _| {
+    capture::read_logs(&[log.to_owned()], &capture::Options::default(), &mut |event, _, _| {
         if event.act.is_statement() {
             first = first.min(event.start_us);
             last = last.max(event.logged_us);

@@ -11,7 +11,9 @@ use thiserror::Error;
 
 use crate::event::{Act, Event, Found, Problem, What, hash_of};
 use crate::format::{Format, Reading, describe, detect};
+use crate::modes::Modes;
 use crate::pg_stderr::Prefix;
+use crate::tokens::Dialect;
 
 /// What is read of a log, and how.
 #[derive(Debug, Clone, Default)]
@@ -139,7 +141,7 @@ fn first_us(head: &[u8], format: Format, reading: &Reading) -> i64 {
 pub fn read_logs(
     paths: &[PathBuf],
     options: &Options,
-    sink: &mut dyn FnMut(&Event<'_>, Format),
+    sink: &mut dyn FnMut(&Event<'_>, Format, Dialect),
 ) -> Result<Summary, Refused> {
     let mut logs = paths.iter().map(|path| Log::at(path, options)).collect::<Result<Vec<Log>, Refused>>()?;
     if let Some(other) = logs.iter().find(|log| log.format.is_mysql() != logs[0].format.is_mysql()) {
@@ -149,9 +151,10 @@ pub fn read_logs(
     logs.sort_by_key(|log| log.order);
     let mut summary = Summary::default();
     let mut overlap = Overlap::default();
+    let mut modes = Format::ALL.map(|format| Modes::new(options.reading.dialect(format)));
     for (index, log) in logs.iter().enumerate() {
         overlap.next_starts_us = logs.get(index + 1).map_or(i64::MAX, |next| next.order.0);
-        read_log(log, &mut overlap, &mut summary, sink)?;
+        read_log(log, &mut overlap, &mut modes[log.format as usize], &mut summary, sink)?;
         overlap.turn();
     }
     summary.expect_few_bad(options.max_bad.unwrap_or(0.01))?;
@@ -161,8 +164,9 @@ pub fn read_logs(
 fn read_log(
     log: &Log,
     overlap: &mut Overlap,
+    modes: &mut Modes,
     summary: &mut Summary,
-    sink: &mut dyn FnMut(&Event<'_>, Format),
+    sink: &mut dyn FnMut(&Event<'_>, Format, Dialect),
 ) -> Result<(), Refused> {
     let unreadable = |cause| Refused::Unreadable { path: log.path.clone(), cause };
     let mut file = open(&log.path).map_err(unreadable)?;
@@ -184,7 +188,8 @@ fn read_log(
             }
             summary.statements += u64::from(event.act.is_statement());
             summary.is_coarse |= event.is_coarse;
-            sink(&event, log.format);
+            modes.note(event.act, event.session, event.text);
+            sink(&event, log.format, modes.of_session(event.session));
         }
     };
     let mut buffer = Vec::with_capacity(BUFFER);

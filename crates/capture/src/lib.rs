@@ -52,8 +52,6 @@ pub use tokens::{Dialect, Kind, Token, Tokens};
 
 use std::path::PathBuf;
 
-use modes::Modes;
-
 /// What `dbduel digest` prints of.
 #[derive(Debug)]
 pub struct Profile {
@@ -65,12 +63,9 @@ pub struct Profile {
 /// Reads logs and counts their statements by digest.
 pub fn profile(paths: &[PathBuf], options: &Options) -> Result<Profile, Refused> {
     let mut digests = Digests::new(options.merge_numbered_names);
-    let mut modes = Format::ALL.map(|format| Modes::new(options.reading.dialect(format)));
-    let summary = read_logs(paths, options, &mut |event, format| {
-        let modes = &mut modes[format as usize];
-        modes.note(event.act, event.session, event.text);
+    let summary = read_logs(paths, options, &mut |event, _, dialect| {
         if event.act.is_statement() {
-            digests.add(event, modes.of_session(event.session));
+            digests.add(event, dialect);
         }
     })?;
     let mut digests = digests.into_rows();

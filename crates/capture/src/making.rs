@@ -12,7 +12,6 @@ use crate::format::Format;
 use crate::input::{Options, Refused, read_logs};
 use crate::instance::Instance;
 use crate::kinds::Skipped;
-use crate::modes::Modes;
 use crate::pg_message::has_cut_value;
 use crate::prepared::Prepared;
 use crate::sessions::{Effect, Sessions, effect_of};
@@ -36,9 +35,9 @@ pub fn capture(logs: &[PathBuf], out: &Path, making: &Making) -> Result<(u64, Co
     let mut writer = Writer::create(out)?;
     let mut maker = Maker::new(making);
     let mut failed = None;
-    let summary = read_logs(logs, &making.options, &mut |event, format| {
+    let summary = read_logs(logs, &making.options, &mut |event, format, dialect| {
         if failed.is_none() {
-            failed = maker.take(event, format).err();
+            failed = maker.take(event, format, dialect).err();
         }
     })?;
     let unwritable = |path: &Path| {
@@ -64,7 +63,6 @@ pub fn capture(logs: &[PathBuf], out: &Path, making: &Making) -> Result<(u64, Co
 struct Maker {
     sorter: Sorter,
     digests: Digests,
-    modes: [Modes; 5],
     /// Of each digest.
     effects: Vec<Effect>,
     sessions: Sessions,
@@ -79,7 +77,6 @@ impl Maker {
         Maker {
             sorter: Sorter::new(&making.work, making.memory),
             digests: Digests::new(making.options.merge_numbered_names),
-            modes: Format::ALL.map(|format| Modes::new(making.options.reading.dialect(format))),
             effects: Vec::new(),
             sessions: Sessions::default(),
             prepared: Prepared::default(),
@@ -89,9 +86,7 @@ impl Maker {
         }
     }
 
-    fn take(&mut self, event: &Event<'_>, format: Format) -> io::Result<()> {
-        self.modes[format as usize].note(event.act, event.session, event.text);
-        let dialect = self.modes[format as usize].of_session(event.session);
+    fn take(&mut self, event: &Event<'_>, format: Format, dialect: Dialect) -> io::Result<()> {
         self.prepared.note(event, dialect, self.digests.merge_numbered_names);
         if event.act == Act::Quit && !self.sessions.has(event.session) {
             return Ok(());

@@ -133,7 +133,7 @@ fn files_that_begin_in_one_second_are_read_in_the_order_in_which_they_were_writt
     let earlier = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     fs::File::options().write(true).open(&old).unwrap().set_modified(earlier).unwrap();
     let mut texts = Vec::new();
-    let take = &mut |event: &capture::Event<'_>, _| texts.push(String::from_utf8_lossy(event.text).into_owned());
+    let take = &mut |event: &capture::Event<'_>, _, _| texts.push(String::from_utf8_lossy(event.text).into_owned());
     capture::read_logs(&[new, old], &Options::default(), take).unwrap();
     assert_eq!(texts, ["select 1", "select 2"]);
 }
