@@ -140,28 +140,36 @@ pub trait Reader {
 }
 
 /// Reads entries one after the other, as many as are whole: `entry` gives the length of the first, and `line` is where
-/// the reader counts lines.
+/// the reader counts lines. What is not whole at the end of the file is left out.
 pub(crate) fn read_entries<R>(
     reader: &mut R,
     input: &[u8],
+    is_last: bool,
+    sink: &mut dyn FnMut(Found<'_>),
     line: fn(&mut R) -> &mut u64,
-    mut entry: impl FnMut(&mut R, &[u8]) -> Option<usize>,
+    entry: impl Fn(&mut R, &[u8], bool, &mut dyn FnMut(Found<'_>)) -> Option<usize>,
 ) -> usize {
     let mut at = 0;
     while at < input.len() {
-        let Some(length) = entry(reader, &input[at..]) else { break };
+        let Some(length) = entry(reader, &input[at..], is_last, sink) else { break };
         *line(reader) += lines_in(&input[at..at + length]);
         at += length;
+    }
+    if is_last && at < input.len() {
+        sink(Found::Problem(Problem { line: *line(reader), what: What::CutAtEnd }));
+        at = input.len();
     }
     at
 }
 
+/// The first line without its end; none where it has no end.
+pub(crate) fn whole_line(input: &[u8]) -> Option<&[u8]> {
+    memchr::memchr(b'\n', input).map(|length| &input[..length])
+}
+
 /// The first line without its end; none where more of it may follow.
 pub(crate) fn line_of(input: &[u8], is_last: bool) -> Option<&[u8]> {
-    match memchr::memchr(b'\n', input) {
-        Some(length) => Some(&input[..length]),
-        None => is_last.then_some(input),
-    }
+    whole_line(input).or(is_last.then_some(input))
 }
 
 pub(crate) fn lines_in(bytes: &[u8]) -> u64 {

@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use crate::bytes::number_of;
-use crate::event::{Act, Event, Found, Problem, Reader, What, line_of, read_entries};
+use crate::event::{Act, Event, Found, Problem, Reader, What, line_of, read_entries, whole_line};
 use crate::times;
 
 pub struct GeneralLog {
@@ -99,11 +99,7 @@ impl GeneralLog {
     }
 
     fn entry(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> Option<usize> {
-        let first = line_of(input, is_last)?;
-        if first.len() == input.len() {
-            sink(Found::Problem(Problem { line: self.line, what: What::CutAtEnd }));
-            return Some(input.len());
-        }
+        let first = whole_line(input)?;
         let length = first.len() + 1;
         let Some(head) = head_of(first, self.offset_secs) else {
             self.no_entry(first, sink);
@@ -120,11 +116,7 @@ impl GeneralLog {
         if end == input.len() && !is_last {
             return None;
         }
-        let Some(text) = input[head.length..end].strip_suffix(b"\n") else {
-            sink(Found::Problem(Problem { line: self.line, what: What::CutAtEnd }));
-            return Some(end);
-        };
-        self.hand_on(&head, text, sink);
+        self.hand_on(&head, input[head.length..end].strip_suffix(b"\n")?, sink);
         Some(end)
     }
 
@@ -210,6 +202,6 @@ impl Session {
 
 impl Reader for GeneralLog {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
-        read_entries(self, input, |log| &mut log.line, |log, rest| log.entry(rest, is_last, sink))
+        read_entries(self, input, is_last, sink, |log| &mut log.line, GeneralLog::entry)
     }
 }

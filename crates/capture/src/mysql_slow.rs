@@ -17,7 +17,7 @@
 use memchr::{memchr, memchr_iter, memmem};
 
 use crate::bytes::number_of;
-use crate::event::{Act, Code, Event, Found, Problem, Reader, What, line_of, lines_in, read_entries};
+use crate::event::{Act, Code, Event, Found, Problem, Reader, What, line_of, lines_in, read_entries, whole_line};
 use crate::modes::Modes;
 use crate::times;
 use crate::tokens::{Dialect, Inside, Scan};
@@ -74,12 +74,8 @@ impl SlowLog {
         if self.is_skipping {
             return self.skip(input, is_last);
         }
-        let line = line_of(input, is_last)?;
+        let line = whole_line(input)?;
         let problem = |what| Found::Problem(Problem { line: self.line, what });
-        if line.len() == input.len() {
-            sink(problem(What::CutAtEnd));
-            return Some(input.len());
-        }
         if line.is_empty() || line == b"\r" {
             return Some(line.len() + 1);
         }
@@ -185,7 +181,7 @@ impl SlowLog {
 
 impl Reader for SlowLog {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
-        read_entries(self, input, |log| &mut log.line, |log, rest| log.entry(rest, is_last, sink))
+        read_entries(self, input, is_last, sink, |log| &mut log.line, SlowLog::entry)
     }
 }
 

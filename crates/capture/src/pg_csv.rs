@@ -55,10 +55,6 @@ impl CsvLog {
             Row::Whole { fields: 1, length } if length <= 2 => return Some(length),
             Row::Whole { fields, .. } => What::FieldCount(fields),
             Row::Broken => What::NoEntry,
-            Row::NeedsMore if is_last => {
-                sink(Found::Problem(Problem { line: self.line, what: What::CutAtEnd }));
-                return Some(input.len());
-            }
             Row::NeedsMore => return None,
         };
         sink(Found::Problem(Problem { line: self.line, what }));
@@ -110,7 +106,7 @@ impl CsvLog {
 
 impl Reader for CsvLog {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
-        let at = read_entries(self, input, |log| &mut log.line, |log, rest| log.row(rest, is_last, sink));
+        let at = read_entries(self, input, is_last, sink, |log| &mut log.line, CsvLog::row);
         if is_last {
             self.statements.flush(sink);
         }

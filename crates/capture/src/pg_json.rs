@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::event::{Code, Found, Problem, Reader, What, hash_of, lines_in};
+use crate::event::{Code, Found, Problem, Reader, What, hash_of, read_entries, whole_line};
 use crate::pg_message::{Message, Statements};
 use crate::times;
 
@@ -35,9 +35,10 @@ impl JsonLog {
         JsonLog { line: 1, offset_secs, statements: Statements::default(), values: Vec::new() }
     }
 
-    fn line(&mut self, line: &[u8], sink: &mut dyn FnMut(Found<'_>)) {
+    fn line(&mut self, input: &[u8], sink: &mut dyn FnMut(Found<'_>)) -> Option<usize> {
+        let line = whole_line(input)?;
         if line.trim_ascii().is_empty() {
-            return;
+            return Some(line.len() + 1);
         }
         let mut ranges = [(0, 0); KEYS.len()];
         self.values.clear();
@@ -45,6 +46,7 @@ impl JsonLog {
         if !(is_object && self.hand_on(&ranges, sink)) {
             sink(Found::Problem(Problem { line: self.line, what: What::BadJson }));
         }
+        Some(line.len() + 1)
     }
 
     fn hand_on(&mut self, ranges: &[(usize, usize); KEYS.len()], sink: &mut dyn FnMut(Found<'_>)) -> bool {
@@ -74,18 +76,10 @@ impl JsonLog {
 
 impl Reader for JsonLog {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
-        let mut at = 0;
-        while let Some(length) = memchr(b'\n', &input[at..]) {
-            self.line(&input[at..at + length], sink);
-            self.line += lines_in(&input[at..at + length + 1]);
-            at += length + 1;
-        }
+        let at =
+            read_entries(self, input, is_last, sink, |log| &mut log.line, |log, rest, _, sink| log.line(rest, sink));
         if is_last {
-            if at < input.len() {
-                sink(Found::Problem(Problem { line: self.line, what: What::CutAtEnd }));
-            }
             self.statements.flush(sink);
-            at = input.len();
         }
         at
     }

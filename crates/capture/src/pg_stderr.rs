@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memmem};
 
-use crate::event::{Code, Found, Problem, Reader, What, hash_of};
+use crate::event::{Code, Found, Problem, Reader, What, hash_of, read_entries, whole_line};
 use crate::pg_message::{Message, Statements};
 use crate::times;
 
@@ -219,6 +219,17 @@ impl StderrLog {
         StderrLog { prefix, offset_secs, line: 1, statements: Statements::default(), open: None }
     }
 
+    fn entry(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> Option<usize> {
+        let line = whole_line(input);
+        match line {
+            Some(line) => self.line(line, sink),
+            // The end of a statement may be missing with the end of the line.
+            None if is_last => self.open = None,
+            None => {}
+        }
+        line.map(|line| line.len() + 1)
+    }
+
     fn line(&mut self, line: &[u8], sink: &mut dyn FnMut(Found<'_>)) {
         if let (Some(continued), Some(open)) = (line.strip_prefix(b"\t"), &mut self.open) {
             let part = open.part(open.last);
@@ -289,21 +300,10 @@ impl StderrLog {
 
 impl Reader for StderrLog {
     fn read(&mut self, input: &[u8], is_last: bool, sink: &mut dyn FnMut(Found<'_>)) -> usize {
-        let mut at = 0;
-        while let Some(length) = memchr(b'\n', &input[at..]) {
-            self.line(&input[at..at + length], sink);
-            self.line += 1;
-            at += length + 1;
-        }
+        let at = read_entries(self, input, is_last, sink, |log| &mut log.line, StderrLog::entry);
         if is_last {
-            if at < input.len() {
-                // The end of a statement may be missing with the end of the line.
-                self.open = None;
-                sink(Found::Problem(Problem { line: self.line, what: What::CutAtEnd }));
-            }
             self.close(sink);
             self.statements.flush(sink);
-            at = input.len();
         }
         at
     }
