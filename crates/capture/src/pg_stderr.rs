@@ -41,27 +41,6 @@ const USUAL: [&str; 7] = [
     "%m [%p] ",
 ];
 
-const LABELS: [&str; 18] = [
-    "LOG",
-    "ERROR",
-    "FATAL",
-    "PANIC",
-    "WARNING",
-    "NOTICE",
-    "INFO",
-    "DEBUG",
-    "DEBUG1",
-    "DEBUG2",
-    "DEBUG3",
-    "DEBUG4",
-    "DEBUG5",
-    "DETAIL",
-    "HINT",
-    "CONTEXT",
-    "QUERY",
-    "STATEMENT",
-];
-
 impl Prefix {
     /// Reads the value of `log_line_prefix`.
     pub fn parse(prefix: &str) -> Result<Prefix, String> {
@@ -158,11 +137,19 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// `LOG:  text` as its label and text.
-fn label(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+/// `LOG:  text` as its label, what of a message the label stands before, and the text.
+fn label(rest: &[u8]) -> Option<(&[u8], Part, &[u8])> {
     let end = memchr(b':', &rest[..rest.len().min(12)])?;
     let text = rest[end + 1..].strip_prefix(b"  ")?;
-    LABELS.iter().any(|label| label.as_bytes() == &rest[..end]).then_some((&rest[..end], text))
+    let part = match &rest[..end] {
+        b"LOG" | b"ERROR" | b"FATAL" | b"PANIC" | b"WARNING" | b"NOTICE" | b"INFO" => Part::Message,
+        b"DEBUG" | b"DEBUG1" | b"DEBUG2" | b"DEBUG3" | b"DEBUG4" | b"DEBUG5" => Part::Message,
+        b"DETAIL" => Part::Detail,
+        b"STATEMENT" => Part::Statement,
+        b"HINT" | b"CONTEXT" | b"QUERY" => Part::Other,
+        _ => return None,
+    };
+    Some((&rest[..end], part, text))
 }
 
 pub struct StderrLog {
@@ -238,17 +225,11 @@ impl StderrLog {
             return;
         }
         let read = self.prefix.read(line, self.offset_secs);
-        let Some((fields, (label, text))) = read.and_then(|(fields, rest)| Some((fields, label(rest)?))) else {
+        let Some((fields, (label, part, text))) = read.and_then(|(fields, rest)| Some((fields, label(rest)?))) else {
             if !line.is_empty() {
                 sink(Found::Problem(Problem { line: self.line, what: What::NoEntry }));
             }
             return;
-        };
-        let part = match label {
-            b"DETAIL" => Part::Detail,
-            b"STATEMENT" => Part::Statement,
-            b"HINT" | b"CONTEXT" | b"QUERY" => Part::Other,
-            _ => Part::Message,
         };
         match (part, &mut self.open) {
             (Part::Message, _) => {
