@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::event::{Code, Found, Problem, Reader, What, hash_of, read_entries};
+use crate::event::{Found, Problem, Reader, What, read_entries};
 use crate::pg_message::{Message, Statements};
 use crate::times;
 
@@ -17,6 +17,8 @@ pub struct CsvLog {
 }
 
 const FIELDS_MAX: usize = 26;
+/// The numbers of the fields that are read, from 1 on, in the order of [`Message::of`].
+const FIELDS: [usize; 12] = [1, 2, 3, 5, 6, 7, 12, 13, 14, 15, 20, 23];
 const DATE_LENGTH_MAX: usize = 40;
 
 /// Where a field lies: in the row, or in the buffer of what had doubled quotes.
@@ -83,24 +85,8 @@ impl CsvLog {
             let Field { start, end, is_unquoted } = fields[number - 1];
             if is_unquoted { &self.unquoted[start..end] } else { &input[start..end] }
         };
-        let Some((time_us, _)) = times::long(field(1), self.offset_secs) else { return false };
-        let message = Message {
-            line: self.line,
-            time_us,
-            session: hash_of(field(6)),
-            number: std::str::from_utf8(field(7)).ok().and_then(|number| number.parse().ok()),
-            user: field(2),
-            database: field(3),
-            host: field(5),
-            application: field(23),
-            severity: field(12),
-            code: Some(Code::of(field(13))),
-            message: field(14),
-            detail: field(15),
-            statement: field(20),
-        };
-        self.statements.take(&message, sink);
-        true
+        let message = Message::of(self.line, self.offset_secs, FIELDS.map(field));
+        message.inspect(|message| self.statements.take(message, sink)).is_some()
     }
 }
 

@@ -2,9 +2,8 @@
 
 use memchr::{memchr, memchr2};
 
-use crate::event::{Code, Found, Problem, Reader, What, hash_of, read_entries, whole_line};
+use crate::event::{Found, Problem, Reader, What, read_entries, whole_line};
 use crate::pg_message::{Message, Statements};
-use crate::times;
 
 pub struct JsonLog {
     line: u64,
@@ -14,7 +13,7 @@ pub struct JsonLog {
     values: Vec<u8>,
 }
 
-/// The keys that are read, in the order in which [`JsonLog::hand_on`] names them.
+/// The keys that are read, in the order of [`Message::of`].
 const KEYS: [&str; 12] = [
     "timestamp",
     "user",
@@ -51,26 +50,8 @@ impl JsonLog {
 
     fn hand_on(&mut self, ranges: &[(usize, usize); KEYS.len()], sink: &mut dyn FnMut(Found<'_>)) -> bool {
         let values = ranges.map(|(start, end)| &self.values[start..end]);
-        let [time, user, database, host, session, number, severity, code, message, detail, statement, application] =
-            values;
-        let Some((time_us, _)) = times::long(time, self.offset_secs) else { return false };
-        let message = Message {
-            line: self.line,
-            time_us,
-            session: hash_of(session),
-            number: std::str::from_utf8(number).ok().and_then(|number| number.parse().ok()),
-            user,
-            database,
-            host,
-            application,
-            severity,
-            code: (!code.is_empty()).then(|| Code::of(code)),
-            message,
-            detail,
-            statement,
-        };
-        self.statements.take(&message, sink);
-        true
+        let message = Message::of(self.line, self.offset_secs, values);
+        message.inspect(|message| self.statements.take(message, sink)).is_some()
     }
 }
 

@@ -8,26 +8,48 @@ use std::collections::HashMap;
 
 use memchr::memmem;
 
-use crate::event::{Act, Code, Event, Found, Problem, What};
+use crate::bytes::number_of;
+use crate::event::{Act, Code, Event, Found, Problem, What, hash_of};
 use crate::times;
 
-/// One message of a log.
+/// One message of a log, with texts that lie in it or are kept.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Message<'a> {
+pub(crate) struct Message<T> {
     pub line: u64,
     pub time_us: i64,
     pub session: u64,
     /// The number of the message in its session.
     pub number: Option<u64>,
-    pub user: &'a [u8],
-    pub database: &'a [u8],
-    pub host: &'a [u8],
-    pub application: &'a [u8],
-    pub severity: &'a [u8],
     pub code: Option<Code>,
-    pub message: &'a [u8],
-    pub detail: &'a [u8],
-    pub statement: &'a [u8],
+    pub user: T,
+    pub database: T,
+    pub host: T,
+    pub application: T,
+    pub severity: T,
+    pub message: T,
+    pub detail: T,
+    pub statement: T,
+}
+
+impl<T> Message<T> {
+    /// The same with other texts.
+    pub fn map<'a, U>(&'a self, text: impl Fn(&'a T) -> U) -> Message<U> {
+        Message {
+            line: self.line,
+            time_us: self.time_us,
+            session: self.session,
+            number: self.number,
+            code: self.code,
+            user: text(&self.user),
+            database: text(&self.database),
+            host: text(&self.host),
+            application: text(&self.application),
+            severity: text(&self.severity),
+            message: text(&self.message),
+            detail: text(&self.detail),
+            statement: text(&self.statement),
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +92,7 @@ enum About<'a> {
 }
 
 impl Statements {
-    pub fn take(&mut self, message: &Message<'_>, sink: &mut dyn FnMut(Found<'_>)) {
+    pub fn take(&mut self, message: &Message<&[u8]>, sink: &mut dyn FnMut(Found<'_>)) {
         let session = self.sessions.entry(message.session).or_default();
         if let Some(number) = message.number {
             let expected = session.last_number + 1;
@@ -80,16 +102,11 @@ impl Statements {
             }
             session.last_number = number;
         }
-        let ends = match message.severity {
-            b"LOG" => session.log(message, sink),
-            b"ERROR" => session.error(message, sink),
-            b"FATAL" | b"PANIC" => {
-                session.error(message, sink);
-                true
-            }
-            _ => false,
-        };
-        if ends {
+        let is_fatal = matches!(message.severity, b"FATAL" | b"PANIC");
+        if is_fatal || message.severity == b"ERROR" {
+            session.error(message, sink);
+        }
+        if is_fatal || (message.severity == b"LOG" && session.log(message, sink)) {
             sink(Found::Event(Event { act: Act::Quit, text: b"", ..message.event() }));
             self.sessions.remove(&message.session);
         }
@@ -102,7 +119,8 @@ impl Statements {
         for (number, mut session) in open {
             let (user, database) = (std::mem::take(&mut session.user), std::mem::take(&mut session.database));
             let time_us = session.start_us;
-            let message = Message { session: number, user: &user, database: &database, time_us, ..Message::default() };
+            let message =
+                Message { session: number, user: &user[..], database: &database[..], time_us, ..Message::default() };
             session.close(&message, None, None, sink);
         }
     }
@@ -110,7 +128,7 @@ impl Statements {
 
 impl Session {
     /// Whether the session ends with it.
-    fn log(&mut self, message: &Message<'_>, sink: &mut dyn FnMut(Found<'_>)) -> bool {
+    fn log(&mut self, message: &Message<&[u8]>, sink: &mut dyn FnMut(Found<'_>)) -> bool {
         match about(message.message) {
             About::Start { act, text } => {
                 self.close(message, None, None, sink);
@@ -141,7 +159,7 @@ impl Session {
         false
     }
 
-    fn error(&mut self, message: &Message<'_>, sink: &mut dyn FnMut(Found<'_>)) -> bool {
+    fn error(&mut self, message: &Message<&[u8]>, sink: &mut dyn FnMut(Found<'_>)) {
         let code = Some(message.code.unwrap_or(Code::UNKNOWN));
         if self.state != State::Idle && self.text == message.statement {
             self.state = State::Started;
@@ -150,10 +168,9 @@ impl Session {
             self.close(message, None, None, sink);
             sink(Found::Event(Event { text: message.statement, error: code, ..message.event() }));
         }
-        false
     }
 
-    fn open(&mut self, state: State, act: Act, text: &[u8], start_us: i64, message: &Message<'_>) {
+    fn open(&mut self, state: State, act: Act, text: &[u8], start_us: i64, message: &Message<&[u8]>) {
         self.state = state;
         self.act = act;
         self.start_us = start_us;
@@ -167,7 +184,7 @@ impl Session {
     /// Hands on the statement that was started; a bind without an error has its execution elsewhere.
     fn close(
         &mut self,
-        message: &Message<'_>,
+        message: &Message<&[u8]>,
         duration_us: Option<u64>,
         error: Option<Code>,
         sink: &mut dyn FnMut(Found<'_>),
@@ -188,7 +205,29 @@ impl Session {
     }
 }
 
-impl<'a> Message<'a> {
+impl<'a> Message<&'a [u8]> {
+    /// Of the fields of csvlog and jsonlog: time, user, database, host, session, number, severity, code, message, detail,
+    /// statement and application. None without a time.
+    pub fn of(line: u64, offset_secs: i64, fields: [&'a [u8]; 12]) -> Option<Message<&'a [u8]>> {
+        let [time, user, database, host, session, number, severity, code, message, detail, statement, application] =
+            fields;
+        Some(Message {
+            line,
+            time_us: times::long(time, offset_secs)?.0,
+            session: hash_of(session),
+            number: number_of(number),
+            code: (!code.is_empty()).then(|| Code::of(code)),
+            user,
+            database,
+            host,
+            application,
+            severity,
+            message,
+            detail,
+            statement,
+        })
+    }
+
     fn event(&self) -> Event<'a> {
         Event {
             line: self.line,

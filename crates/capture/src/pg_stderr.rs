@@ -2,6 +2,7 @@
 
 use memchr::{memchr, memmem};
 
+use crate::bytes::number_of;
 use crate::event::{Code, Found, Problem, Reader, What, hash_of, read_entries, whole_line};
 use crate::pg_message::{Message, Statements};
 use crate::times;
@@ -16,18 +17,6 @@ pub struct Prefix {
 enum Piece {
     Text(Vec<u8>),
     Escape(u8),
-}
-
-/// What a prefix holds.
-#[derive(Debug, Clone, Copy, Default)]
-struct Fields<'a> {
-    time_us: i64,
-    session: u64,
-    user: &'a [u8],
-    database: &'a [u8],
-    host: &'a [u8],
-    application: &'a [u8],
-    code: Option<Code>,
 }
 
 /// Prefixes of distributions and of tools that read logs, tried where none is given.
@@ -80,8 +69,9 @@ impl Prefix {
         self.read(line, 0).is_some_and(|(_, rest)| label(rest).is_some())
     }
 
-    fn read<'a>(&self, line: &'a [u8], offset_secs: i64) -> Option<(Fields<'a>, &'a [u8])> {
-        let (mut fields, mut rest) = (Fields::default(), line);
+    /// What a prefix holds of its message, and the text behind it.
+    fn read<'a>(&self, line: &'a [u8], offset_secs: i64) -> Option<(Message<&'a [u8]>, &'a [u8])> {
+        let (mut fields, mut rest) = (Message::default(), line);
         for (index, piece) in self.pieces.iter().enumerate() {
             match piece {
                 Piece::Text(text) => rest = rest.strip_prefix(&text[..])?,
@@ -90,7 +80,7 @@ impl Prefix {
                 Piece::Escape(b'q') => {}
                 Piece::Escape(escape) => {
                     let next = self.pieces.get(index + 1);
-                    rest = fields.read(*escape, rest, next, offset_secs)?;
+                    rest = read_escape(&mut fields, *escape, rest, next, offset_secs)?;
                 }
             }
         }
@@ -105,36 +95,37 @@ fn push_text(pieces: &mut Vec<Piece>, byte: u8) {
     }
 }
 
-impl<'a> Fields<'a> {
-    /// Reads the value of an escape, up to the text behind it.
-    fn read(&mut self, escape: u8, text: &'a [u8], next: Option<&Piece>, offset_secs: i64) -> Option<&'a [u8]> {
-        if matches!(escape, b'm' | b't') {
-            let (time_us, rest) = times::long(text, offset_secs)?;
-            self.time_us = time_us;
-            return Some(rest);
-        }
-        let end = match next {
-            Some(Piece::Text(literal)) => memmem::find(text, literal)?,
-            _ => text
-                .iter()
-                .position(|byte| !byte.is_ascii_alphanumeric() && !b"._-".contains(byte))
-                .unwrap_or(text.len()),
-        };
-        let (value, rest) = text.split_at(end);
-        let value = value.trim_ascii();
-        match escape {
-            b'n' => self.time_us = times::secs_us(value)? as i64,
-            b'c' => self.session = hash_of(value),
-            b'p' if self.session == 0 => self.session = std::str::from_utf8(value).ok()?.parse().ok()?,
-            b'u' => self.user = value,
-            b'd' => self.database = value,
-            b'h' | b'r' => self.host = value,
-            b'a' => self.application = value,
-            b'e' => self.code = Some(Code::of(value)),
-            _ => {}
-        }
-        Some(rest)
+/// Reads the value of an escape, up to the text behind it.
+fn read_escape<'a>(
+    to: &mut Message<&'a [u8]>,
+    escape: u8,
+    text: &'a [u8],
+    next: Option<&Piece>,
+    offset_secs: i64,
+) -> Option<&'a [u8]> {
+    if matches!(escape, b'm' | b't') {
+        let (time_us, rest) = times::long(text, offset_secs)?;
+        to.time_us = time_us;
+        return Some(rest);
     }
+    let end = match next {
+        Some(Piece::Text(literal)) => memmem::find(text, literal)?,
+        _ => text.iter().position(|byte| !byte.is_ascii_alphanumeric() && !b"._-".contains(byte)).unwrap_or(text.len()),
+    };
+    let (value, rest) = text.split_at(end);
+    let value = value.trim_ascii();
+    match escape {
+        b'n' => to.time_us = times::secs_us(value)? as i64,
+        b'c' => to.session = hash_of(value),
+        b'p' if to.session == 0 => to.session = number_of(value)?,
+        b'u' => to.user = value,
+        b'd' => to.database = value,
+        b'h' | b'r' => to.host = value,
+        b'a' => to.application = value,
+        b'e' => to.code = Some(Code::of(value)),
+        _ => {}
+    }
+    Some(rest)
 }
 
 /// `LOG:  text` as its label, what of a message the label stands before, and the text.
@@ -161,28 +152,17 @@ pub struct StderrLog {
     open: Option<Open>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Open {
-    line: u64,
-    time_us: i64,
-    session: u64,
-    code: Option<Code>,
-    user: Vec<u8>,
-    database: Vec<u8>,
-    host: Vec<u8>,
-    application: Vec<u8>,
-    severity: Vec<u8>,
-    message: Vec<u8>,
-    detail: Vec<u8>,
-    statement: Vec<u8>,
+    /// Without a number: further lines of a message are numbered too, so that numbers of the prefix show no gap.
+    message: Message<Vec<u8>>,
     /// Of lines that are not read, such as hints.
     other: Vec<u8>,
     last: Part,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 enum Part {
-    #[default]
     Message,
     Detail,
     Statement,
@@ -193,9 +173,9 @@ impl Open {
     fn part(&mut self, part: Part) -> &mut Vec<u8> {
         self.last = part;
         match part {
-            Part::Message => &mut self.message,
-            Part::Detail => &mut self.detail,
-            Part::Statement => &mut self.statement,
+            Part::Message => &mut self.message.message,
+            Part::Detail => &mut self.message.detail,
+            Part::Statement => &mut self.message.statement,
             Part::Other => &mut self.other,
         }
     }
@@ -234,48 +214,19 @@ impl StderrLog {
         match (part, &mut self.open) {
             (Part::Message, _) => {
                 self.close(sink);
-                self.open(&fields, label, text);
+                let message = Message { line: self.line, severity: label, message: text, ..fields };
+                let message = message.map(|text| text.to_vec());
+                self.open = Some(Open { message, other: Vec::new(), last: part });
             }
-            (part, Some(open)) if open.session == fields.session => open.part(part).extend_from_slice(text),
+            (part, Some(open)) if open.message.session == fields.session => open.part(part).extend_from_slice(text),
             _ => {}
         }
     }
 
-    fn open(&mut self, fields: &Fields<'_>, severity: &[u8], text: &[u8]) {
-        self.open = Some(Open {
-            line: self.line,
-            time_us: fields.time_us,
-            session: fields.session,
-            code: fields.code,
-            user: fields.user.to_vec(),
-            database: fields.database.to_vec(),
-            host: fields.host.to_vec(),
-            application: fields.application.to_vec(),
-            severity: severity.to_vec(),
-            message: text.to_vec(),
-            ..Open::default()
-        });
-    }
-
     fn close(&mut self, sink: &mut dyn FnMut(Found<'_>)) {
-        let Some(open) = self.open.take() else { return };
-        let message = Message {
-            line: open.line,
-            time_us: open.time_us,
-            session: open.session,
-            // Further lines of a message are numbered too, so that numbers of the prefix show no gap.
-            number: None,
-            user: &open.user,
-            database: &open.database,
-            host: &open.host,
-            application: &open.application,
-            severity: &open.severity,
-            code: open.code,
-            message: &open.message,
-            detail: &open.detail,
-            statement: &open.statement,
-        };
-        self.statements.take(&message, sink);
+        if let Some(open) = self.open.take() {
+            self.statements.take(&open.message.map(Vec::as_slice), sink);
+        }
     }
 }
 
