@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use capture::Code;
 use driver::{Answer, Cell, Error, Form, Rows};
 use load::{Came, OneAnswer, Warnings, code_of};
 use sha2::{Digest, Sha256};
@@ -18,7 +19,12 @@ const DIGITS_OF_SUMS: usize = 12;
 pub fn of(answer: &Result<Answer, Error>, rows: &Rows, are_sums: bool, digits: usize) -> OneAnswer {
     let answer = match answer {
         Ok(answer) => answer,
-        Err(error) => return OneAnswer { came: Came::Error(padded(code_of(error).as_str())), ..OneAnswer::default() },
+        Err(error) => {
+            return OneAnswer {
+                came: Came::Error(Code::of(code_of(error).as_str().as_bytes()).0),
+                ..OneAnswer::default()
+            };
+        }
     };
     if !answer.returns_rows {
         return OneAnswer {
@@ -64,12 +70,6 @@ pub fn of_any_kind(one: OneAnswer, answer: &Result<Answer, Error>) -> OneAnswer 
 pub fn warnings(rows: &Rows) -> Warnings {
     let code = |row: usize| rows.int(row, 1).ok().and_then(|code| u16::try_from(code).ok());
     Warnings::of((0..rows.len()).filter_map(code))
-}
-
-pub fn padded(code: &str) -> [u8; 5] {
-    let mut padded = [b' '; 5];
-    padded.iter_mut().zip(code.bytes()).for_each(|(place, byte)| *place = byte);
-    padded
 }
 
 fn first_number(hash: &[u8]) -> u64 {

@@ -529,7 +529,7 @@ fn left_of(statements: &[Statement], number: usize) -> u64 {
 
 /// Whether the log has this error too; one without a code may be any.
 fn is_same(logged: Option<[u8; 5]>, error: &Error, is_portable: bool) -> bool {
-    let code = answers::padded(code_of(error).as_str());
+    let Code(code) = Code::of(code_of(error).as_str().as_bytes());
     let code = if is_portable { sqlstate(code) } else { code };
     logged.is_some_and(|logged| Code(logged) == Code::UNKNOWN || logged == code)
 }
