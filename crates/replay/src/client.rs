@@ -25,48 +25,22 @@ const VALUES_USUAL: usize = 32;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a client counts besides, in the order of [`COUNTS`].
-#[derive(Debug, Default)]
-struct Counts {
-    statements: u64,
-    errors: u64,
-    errors_as_logged: u64,
-    errors_missing: u64,
-    left_out: u64,
-    order_wait_us: u64,
-    order_broken: u64,
-    sessions_lost: u64,
-    cancelled: u64,
-    hashing_ns: u64,
+#[derive(Debug, Clone, Copy)]
+pub enum Count {
+    Statements,
+    Errors,
+    ErrorsAsLogged,
+    ErrorsMissing,
+    LeftOut,
+    OrderWaitUs,
+    OrderBroken,
+    SessionsLost,
+    Cancelled,
+    /// Nanoseconds, until a transaction has ended.
+    HashingUs,
 }
 
-impl Counts {
-    fn list(&self) -> [u64; 10] {
-        let Counts {
-            statements,
-            errors,
-            errors_as_logged,
-            errors_missing,
-            left_out,
-            order_wait_us,
-            order_broken,
-            sessions_lost,
-            cancelled,
-            hashing_ns,
-        } = *self;
-        [
-            statements,
-            errors,
-            errors_as_logged,
-            errors_missing,
-            left_out,
-            order_wait_us,
-            order_broken,
-            sessions_lost,
-            cancelled,
-            hashing_ns / 1_000,
-        ]
-    }
-}
+type Counts = [u64; COUNTS.len()];
 
 pub const COUNTS: &[&str] = &[
     "replay.statements",
@@ -74,16 +48,12 @@ pub const COUNTS: &[&str] = &[
     "replay.errors_as_logged",
     "replay.errors_missing",
     "replay.left_out",
-    ORDER_WAIT_US,
-    ORDER_BROKEN,
+    "replay.order_wait_us",
+    "replay.order_broken",
     "replay.sessions_lost",
-    CANCELLED,
-    HASHING_US,
+    "replay.cancelled",
+    "replay.hashing_us",
 ];
-pub const ORDER_BROKEN: &str = "replay.order_broken";
-pub const ORDER_WAIT_US: &str = "replay.order_wait_us";
-pub const CANCELLED: &str = "replay.cancelled";
-pub const HASHING_US: &str = "replay.hashing_us";
 
 /// What answers are kept of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,7 +198,7 @@ impl Client {
             if is_long && !may_begin() && run.is_let_go(client, now_ns, limit_ns) {
                 // The next one is let go when nothing is answered for as long again.
                 run.answered(client, now_ns);
-                counts.order_broken += 1;
+                counts[Count::OrderBroken as usize] += 1;
                 break;
             }
         }
@@ -252,7 +222,7 @@ impl Client {
         if transaction.begins_unit {
             let Some(waited) = self.wait_for_turn(transaction, &mut counts).await else { return Ok(false) };
             waited_ns = waited;
-            counts.order_wait_us = waited / 1_000;
+            counts[Count::OrderWaitUs as usize] = waited / 1_000;
         }
         let start_ns = self.slot.clock.now_ns();
         if is_measured {
@@ -287,12 +257,12 @@ impl Client {
             if matches!(error, Error::Lost { .. }) {
                 attempt.committing = number + 1 == statements.len();
                 self.reopen(error, &mut counts).await?;
-                counts.left_out += left_of(statements, number);
+                counts[Count::LeftOut as usize] += left_of(statements, number);
                 is_over = true;
                 break;
             }
             if self.ends_transaction(&error, transaction) {
-                counts.left_out += left_of(statements, number);
+                counts[Count::LeftOut as usize] += left_of(statements, number);
                 self.roll_back(&mut attempt, &mut counts).await?;
                 is_over = true;
                 break;
@@ -308,6 +278,7 @@ impl Client {
             self.run.end(transaction.unit);
         }
         let end_ns = self.slot.clock.now_ns();
+        counts[Count::HashingUs as usize] /= 1_000;
         self.record(came, &attempt, Timing { due_ns, start_ns, end_ns }, is_measured, &counts);
         Ok(!self.slot.timeline.is_stopped())
     }
@@ -321,7 +292,7 @@ impl Client {
         recorder.record(outcome, attempt, timing, window);
         recorder.log(self.slot.client, outcome, attempt, timing);
         recorder.ended(self.slot.client, timing, window);
-        recorder.counts(&counts.list(), due_ns, window);
+        recorder.counts(counts, due_ns, window);
         self.slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -348,7 +319,7 @@ impl Client {
             }
         };
         let end_ns = self.slot.clock.now_ns();
-        counts.cancelled += u64::from(self.run.answered(self.number, end_ns));
+        counts[Count::Cancelled as usize] += u64::from(self.run.answered(self.number, end_ns));
         if let Err(error @ (Error::Protocol(_) | Error::Client(_))) = &answered {
             return Err(error.clone().into());
         }
@@ -366,9 +337,9 @@ impl Client {
         }
         if let Some((log, _)) = self.answers.as_ref().filter(|(_, noting)| *noting == Noting::Trial) {
             log.note(at, self.hashed(statement, &answered, &self.rows));
-            counts.hashing_ns += self.slot.clock.now_ns() - end_ns;
+            counts[Count::HashingUs as usize] += self.slot.clock.now_ns() - end_ns;
         }
-        counts.statements += 1;
+        counts[Count::Statements as usize] += 1;
         let due_ns = pace.due_ns(statement.due_us).unwrap_or(start_ns);
         let window = self.slot.timeline.window();
         let mut recorder = self.slot.recorder.borrow_mut();
@@ -386,14 +357,14 @@ impl Client {
             }
         }
         let Err(error) = answered else {
-            counts.errors_missing += u64::from(statement.error.is_some());
+            counts[Count::ErrorsMissing as usize] += u64::from(statement.error.is_some());
             return Ok(Came::Out);
         };
         if is_same(statement.error, &error, self.schedule.facts.portable.is_some()) {
-            counts.errors_as_logged += 1;
+            counts[Count::ErrorsAsLogged as usize] += 1;
             return Ok(Came::Out);
         }
-        counts.errors += 1;
+        counts[Count::Errors as usize] += 1;
         recorder.error(code_of(&error), if is_measured { due_ns } else { 0 }, window);
         Ok(Came::Wrong(error))
     }
@@ -488,7 +459,7 @@ impl Client {
 
     /// A lost session is opened again; more than one in a hundred are too many.
     async fn reopen(&mut self, error: Error, counts: &mut Counts) -> Result<(), Fatal> {
-        counts.sessions_lost += 1;
+        counts[Count::SessionsLost as usize] += 1;
         let lost = u64::from(self.run.lost.fetch_add(1, Ordering::Relaxed)) + 1;
         let sessions = self.schedule.sessions.len() as u64;
         if self.slot.timeline.is_stopped() || lost * 100 > sessions {

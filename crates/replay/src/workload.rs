@@ -11,7 +11,7 @@ use load::{
     NamedStatement, OptionError, Options, OwnData, Replays, Slot, Table, Tally, Workload, WorkloadKind, WorkloadSpec,
 };
 
-use crate::client::{CANCELLED, COUNTS, Client, HASHING_US, Noting, ORDER_BROKEN, ORDER_WAIT_US};
+use crate::client::{COUNTS, Client, Count, Noting};
 use crate::digest::About;
 use crate::options::{OPTIONS, Pacing, Settings, StatementLimit, charset, own_data, settings, source, summary};
 use crate::order::Order;
@@ -404,16 +404,16 @@ impl Replays for Replay {
 
     fn remarks(&self, tally: &Tally) -> Vec<(String, String)> {
         let sessions_s = f64::from(tally.clients) * tally.interval_ns as f64 / 1e9;
-        let share = count(tally, ORDER_WAIT_US) / 1e6 / sessions_s.max(1e-9);
+        let share = count(tally, Count::OrderWaitUs) / 1e6 / sessions_s.max(1e-9);
         let is_bound = self.settings.pacing != Pacing::Fast && share > ORDER_BOUND;
         let bound = || {
             let percent = 100.0 * share;
             format!("sessions waited {percent:.0} % of their time for transactions that come before theirs")
         };
-        let broken = count(tally, ORDER_BROKEN);
+        let broken = count(tally, Count::OrderBroken);
         let limit_s = self.settings.stall_limit.as_secs_f64();
         let why = || format!("{broken} transactions began before their turn, behind {limit_s} s without an answer");
-        let cancelled = count(tally, CANCELLED);
+        let cancelled = count(tally, Count::Cancelled);
         let longer = || format!("{} cancelled, beyond statement_limit", counted(cancelled as usize, "statement"));
         let bound = is_bound.then(|| ("order-bound".to_owned(), bound()));
         let broken = (broken > 0.0).then(|| ("order-broken".to_owned(), why()));
@@ -450,9 +450,8 @@ impl Replays for Replay {
 }
 
 /// What clients counted, of the measured part.
-fn count(tally: &Tally, name: &str) -> f64 {
-    let place = COUNTS.iter().position(|known| *known == name);
-    place.and_then(|place| tally.counts.get(place)).copied().unwrap_or(0) as f64
+fn count(tally: &Tally, what: Count) -> f64 {
+    tally.counts.get(what as usize).copied().unwrap_or(0) as f64
 }
 
 impl Answering for Replay {
@@ -524,8 +523,8 @@ impl DerivedMetrics for Replay {
             Pacing::Fast => [seconds, response],
         };
         let weighted = self.weights.as_ref().map(|weights| (WEIGHTED, weighted_seconds(tally, weights)));
-        let waited = ("order_wait_s", count(tally, ORDER_WAIT_US) / 1e6);
-        let hashing = ("hashing_s", count(tally, HASHING_US) / 1e6);
+        let waited = ("order_wait_s", count(tally, Count::OrderWaitUs) / 1e6);
+        let hashing = ("hashing_s", count(tally, Count::HashingUs) / 1e6);
         let hashing = self.settings.notes_trials.then_some(hashing);
         weighted.into_iter().chain(primary).chain([waited]).chain(hashing).collect()
     }
