@@ -3,10 +3,30 @@
 //! Users choose sessions, the window whole transactions, by their starts; databases and digests choose statements. What a
 //! session had SET before the window still holds in it.
 
+use std::time::Duration;
+
 use capture::{Instance, Moment, Skipped};
 use load::{OptionError, OptionValue, Options};
 
 use crate::digest::{About, Kind};
+
+/// What of a capture is replayed.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    pub filter: Filter,
+    /// A log that seems to leave statements out is taken.
+    pub accepts_partial: bool,
+    /// More of a gap without statements is cut.
+    pub idle_max: Option<Duration>,
+    /// Digests that are timed apart, at 200 KiB a client thread each.
+    pub digests_max: usize,
+    /// Statements alone that both MySQL and PostgreSQL read.
+    pub is_portable: bool,
+    /// Of MySQL, executions of prepared statements are such again, as far as the log shows them.
+    pub prepares: bool,
+    /// Sessions share connections beyond so many.
+    pub clients_limit: Option<usize>,
+}
 
 /// Nothing is left out by the default.
 #[derive(Debug, Clone, Default)]

@@ -10,7 +10,7 @@ use capture::{Act, Bound, Capture, Format, Instance, bound_values, parameters};
 use crate::assignment::assigned;
 use crate::cuts::Cuts;
 use crate::digest::{About, Kind};
-use crate::filter::{Filter, Why, Window};
+use crate::filter::{Filter, Wanted, Why, Window};
 use crate::plans::{Execution, samples};
 use crate::portable::{for_other_kind, is_collated, is_control, ported, sqlstate};
 use crate::schedule::{Facts, How, Parameter, Portable, Schedule, Session, Span, Statement, Text, Transaction};
@@ -55,28 +55,10 @@ struct Open {
 /// Why a capture is not replayed: the option that it belongs to, and what to do.
 pub type Refusal = (&'static str, String);
 
-/// What of a capture is replayed.
-#[derive(Clone, Copy)]
-pub struct Wanted<'a> {
-    pub filter: &'a Filter,
-    /// A log that seems to leave statements out is taken.
-    pub accepts_partial: bool,
-    /// More of a gap without statements is cut.
-    pub idle_max: Option<Duration>,
-    /// Digests that are timed apart, at 200 KiB a client thread each.
-    pub digests_max: usize,
-    /// Statements alone that both MySQL and PostgreSQL read.
-    pub is_portable: bool,
-    /// Of MySQL, executions of prepared statements are such again, as far as the log shows them.
-    pub prepares: bool,
-    /// Sessions share connections beyond so many.
-    pub clients_limit: Option<usize>,
-}
-
 const NOT_PORTABLE: Why = ("not portable", "MySQL and PostgreSQL do not both read it alike");
 
-pub fn schedule(capture: &mut Capture, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
-    let filter = wanted.filter;
+pub fn schedule(capture: &mut Capture, wanted: &Wanted) -> Result<Schedule, Refusal> {
+    let filter = &wanted.filter;
     let contents = &capture.contents;
     let window = filter.window(contents.first_us, contents.last_us)?;
     let data_are_older_us = filter.data_are_older_us(contents.first_us);

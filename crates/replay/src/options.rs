@@ -6,7 +6,7 @@ use std::time::Duration;
 use capture::{Format, Options as Reading, Prefix, ServerTotals, offset_secs};
 use load::{DataPlace, ITEMS, OptionError, OptionSpec, OptionValue, Options, OwnData, OwnDataForm, TABLE};
 
-use crate::filter::Filter;
+use crate::filter::{Filter, Wanted};
 use crate::order::Order;
 
 pub const OPTIONS: &[OptionSpec] = &[
@@ -185,18 +185,7 @@ pub struct Source {
     /// Each with what it is recognised by.
     pub logs: Vec<(PathBuf, String)>,
     pub reading: Reading,
-    pub partial_log: bool,
-    pub filter: Filter,
-    /// More of a gap without statements is cut.
-    pub idle_max: Option<Duration>,
-    /// Digests that are timed apart.
-    pub digests_max: usize,
-    /// What others than MySQL and PostgreSQL alike read is left out.
-    pub is_portable: bool,
-    /// Executions of prepared statements of MySQL are such again.
-    pub prepares: bool,
-    /// Sessions share connections beyond so many.
-    pub clients_limit: Option<usize>,
+    pub wanted: Wanted,
     /// The data have the values that an anonymised capture has.
     pub are_data_anonymised: bool,
 }
@@ -304,16 +293,18 @@ pub fn source(options: &Options) -> Result<Source, OptionError> {
                 bad.ok_or_else(|| options.error("max_bad", "\"5%\" was expected: 0% to 100%".to_owned()))? / 100.0,
             ),
         },
-        partial_log: options.flag("partial_log")?,
-        filter: Filter::of(options, offset_secs)?,
-        idle_max: match options.text("skip_idle")? {
-            "off" => None,
-            _ => Some(options.duration("skip_idle")?),
+        wanted: Wanted {
+            accepts_partial: options.flag("partial_log")?,
+            filter: Filter::of(options, offset_secs)?,
+            idle_max: match options.text("skip_idle")? {
+                "off" => None,
+                _ => Some(options.duration("skip_idle")?),
+            },
+            digests_max: options.number("max_digests", 1, 10_000)? as usize,
+            clients_limit: Some(options.number("clients_limit", 0, 100_000)? as usize).filter(|limit| *limit > 0),
+            is_portable,
+            prepares,
         },
-        digests_max: options.number("max_digests", 1, 10_000)? as usize,
-        clients_limit: Some(options.number("clients_limit", 0, 100_000)? as usize).filter(|limit| *limit > 0),
-        is_portable,
-        prepares,
         are_data_anonymised: flag_of_data(options, "anonymized")?,
     })
 }

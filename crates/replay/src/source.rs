@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use capture::{Capture, Making};
 use load::OptionError;
 
-use crate::making::{self, Wanted};
+use crate::making;
 use crate::options::Source;
 use crate::schedule::Schedule;
 
@@ -54,16 +54,7 @@ fn read(source: &Source) -> Result<Schedule, OptionError> {
     let of_log = |why: String| OptionError::new("log", why);
     let make = |capture: &mut Capture| {
         expect_same_values(capture.contents.is_anonymised, source.are_data_anonymised)?;
-        let wanted = Wanted {
-            filter: &source.filter,
-            accepts_partial: source.partial_log,
-            idle_max: source.idle_max,
-            digests_max: source.digests_max,
-            is_portable: source.is_portable,
-            prepares: source.prepares,
-            clients_limit: source.clients_limit,
-        };
-        making::schedule(capture, wanted).map_err(|(key, why)| OptionError::new(key, why))
+        making::schedule(capture, &source.wanted).map_err(|(key, why)| OptionError::new(key, why))
     };
     if let [path] = paths.as_slice()
         && Capture::is_at(path)

@@ -30,9 +30,9 @@ fn csv(rows: &[Row<'_>]) -> String {
 }
 
 /// All that the filter takes of a whole log.
-fn usual(filter: &Filter) -> Wanted<'_> {
+fn usual(filter: &Filter) -> Wanted {
     Wanted {
-        filter,
+        filter: filter.clone(),
         accepts_partial: false,
         idle_max: None,
         digests_max: 200,
@@ -50,7 +50,7 @@ fn filtered(name: &str, log: &str, filter: &Filter, accepts_partial: bool) -> Re
     wanted(name, log, Wanted { accepts_partial, ..usual(filter) })
 }
 
-fn wanted(name: &str, log: &str, wanted: Wanted<'_>) -> Result<Schedule, Refusal> {
+fn wanted(name: &str, log: &str, wanted: Wanted) -> Result<Schedule, Refusal> {
     let folder = tempfile::tempdir().unwrap();
     let (path, out): (PathBuf, PathBuf) = (folder.path().join(name), folder.path().join("a.dbcap"));
     fs::write(&path, log).unwrap();
@@ -61,7 +61,7 @@ fn wanted(name: &str, log: &str, wanted: Wanted<'_>) -> Result<Schedule, Refusal
         parameter_length_max: None,
     };
     capture::capture(&[path], &out, &making).unwrap();
-    schedule(&mut Capture::open(&out).unwrap(), wanted)
+    schedule(&mut Capture::open(&out).unwrap(), &wanted)
 }
 
 /// Due time, text and way of each statement, session by session.
