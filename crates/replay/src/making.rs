@@ -35,6 +35,7 @@ struct Raw {
 }
 
 /// A session of the log as it is met.
+#[derive(Default)]
 struct Open {
     connected_us: i64,
     connected_at: i64,
@@ -139,14 +140,7 @@ impl Maker<'_> {
         let session = self.sessions.entry(one.session).or_insert_with(|| Open {
             connected_us: one.start_us,
             connected_at: place,
-            quit: None,
-            database: 0,
-            first_database: 0,
-            prepared: HashMap::new(),
-            prepared_texts: Vec::new(),
-            named: Vec::new(),
-            left_out: None,
-            now: (0, None),
+            ..Open::default()
         });
         match one.act {
             Act::Connect => session.left_out = self.filter.why_not_user(one.user),
@@ -239,18 +233,14 @@ impl Maker<'_> {
             _ if is_use => How::Use(self.used(one)),
             _ => How::Text,
         };
+        let rows = |rows: u64| rows.try_into().unwrap_or(u32::MAX);
         let statement = Statement {
-            due_us: 0,
-            text,
             values,
-            digest: one.digest,
-            how,
             is_counted: true,
             error: one.error.map(|code| if self.portable.is_some() { sqlstate(code.0) } else { code.0 }),
-            rows: one.rows_sent.map(|rows| rows.try_into().unwrap_or(u32::MAX)),
-            affected: one.rows_affected.map(|rows| rows.try_into().unwrap_or(u32::MAX)),
-            log: one.file,
-            line: one.line,
+            rows: one.rows_sent.map(rows),
+            affected: one.rows_affected.map(rows),
+            ..self.uncounted(one, how, text)
         };
         self.push(one, place, one.ends_transaction, statement);
         self.forget_prepared(one);
@@ -296,11 +286,15 @@ impl Maker<'_> {
 
     /// A statement that is sent for what the session had already, before the one that needs it and in its transaction.
     fn push_uncounted(&mut self, one: &Instance<'_>, place: i64, how: How, text: Text) {
-        let values = (self.schedule.values.len() as u32, 0);
-        let statement = Statement {
+        let statement = self.uncounted(one, how, text);
+        self.push(one, place, false, statement);
+    }
+
+    fn uncounted(&self, one: &Instance<'_>, how: How, text: Text) -> Statement {
+        Statement {
             due_us: 0,
             text,
-            values,
+            values: (self.schedule.values.len() as u32, 0),
             digest: one.digest,
             how,
             is_counted: false,
@@ -309,8 +303,7 @@ impl Maker<'_> {
             affected: None,
             log: one.file,
             line: one.line,
-        };
-        self.push(one, place, false, statement);
+        }
     }
 
     /// Of MySQL a session may change its database in ways that the log shows by the next statement only.
