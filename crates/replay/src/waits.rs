@@ -27,7 +27,7 @@ pub struct Waits {
 }
 
 /// The steps of each unit, one behind the other.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Steps {
     starts: Vec<u32>,
     steps: Vec<Step>,
@@ -60,7 +60,11 @@ impl Waits {
                 Waits::by_lanes(units, |unit| (&lanes[unit].own, &lanes[unit].waited_for))
             }
             Order::Session => Waits::by_lanes(units, |_| (&[], &[])),
-            Order::Serial => Waits::one_by_one(units),
+            Order::Serial => {
+                // Each waits for all in front of its own place.
+                let of_one_lane = Waits::by_lanes(units, |_| (&[ALL], &[]));
+                Waits { waits: of_one_lane.places.clone(), ..of_one_lane }
+            }
         }
     }
 
@@ -104,14 +108,6 @@ impl Waits {
         let count = ends.keys().max().map_or(0, |last| last + 1);
         let lanes = (0..count).map(|lane| ends.get(&lane).map_or(0, |ends| ends.len() as u32)).collect();
         Waits { lanes, waits, places }
-    }
-
-    fn one_by_one(units: &[Span]) -> Waits {
-        let starts: Vec<u32> = (0..=units.len() as u32).collect();
-        let mut steps = vec![Step { lane: ALL, count: 0 }; units.len()];
-        by_end(units).into_iter().enumerate().for_each(|(place, unit)| steps[unit as usize].count = place as u32);
-        let places = Steps { starts: starts.clone(), steps: steps.clone() };
-        Waits { lanes: vec![units.len() as u32], waits: Steps { starts, steps }, places }
     }
 }
 
