@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::normal::normalise;
+use crate::normal::digest_text;
 use crate::tokens::Dialect;
 
 /// Statements of a server by digest, as a table that its client wrote: separated by commas or tabs, with a head.
@@ -132,9 +132,7 @@ fn key_of_server(text: &[u8], dialect: Dialect) -> (Vec<u8>, bool) {
         let key = key(text);
         return key.strip_suffix(b"...").map(|cut| (cut.to_vec(), true)).unwrap_or((key, false));
     }
-    let mut digest = Vec::new();
-    normalise(text, dialect, false, &mut digest);
-    (key(&digest), false)
+    (key(&digest_text(text, dialect)), false)
 }
 
 /// A digest text without what servers and dbduel write differently: case, blanks, quotes around names, the length of lists.
@@ -184,9 +182,7 @@ mod tests {
     use super::*;
 
     fn digest(text: &str, dialect: Dialect) -> Vec<u8> {
-        let mut digest = Vec::new();
-        normalise(text.as_bytes(), dialect, false, &mut digest);
-        digest
+        digest_text(text.as_bytes(), dialect)
     }
 
     #[test]

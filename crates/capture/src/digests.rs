@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::event::Event;
 use crate::kinds::Skipped;
-use crate::normal::{Lists, normalise};
+use crate::normal::normalise;
 use crate::tokens::Dialect;
 
 /// Digests beyond this many are counted together.
@@ -50,10 +50,10 @@ impl Digest {
         (self.with_rows > 0).then(|| self.rows as f64 / self.with_rows as f64)
     }
 
-    fn add(&mut self, event: &Event<'_>, lists: Lists) {
+    fn add(&mut self, event: &Event<'_>, list_length: u32) {
         self.calls += 1;
         self.errors += u64::from(event.error.is_some());
-        self.list_length += u64::from(lists.length);
+        self.list_length += u64::from(list_length);
         if let Some(duration_us) = event.duration_us {
             self.timed += 1;
             self.total_us += duration_us;
@@ -148,9 +148,9 @@ impl Digests {
         self.key.clear();
         self.key.extend_from_slice(event.database);
         self.key.push(0);
-        let lists = normalise(event.text, dialect, self.merge_numbered_names, &mut self.key);
+        let list_length = normalise(event.text, dialect, self.merge_numbered_names, &mut self.key);
         let index = self.index(dialect, event.database.len() + 1);
-        self.rows[index as usize].add(event, lists);
+        self.rows[index as usize].add(event, list_length);
         index
     }
 

@@ -181,7 +181,7 @@ fn load(digest: &[u8], is_mysql: bool) -> Skipped {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dialect, normalise};
+    use crate::{Dialect, digest_text};
 
     #[test]
     fn kinds_stand_at_their_numbers() {
@@ -189,8 +189,7 @@ mod tests {
     }
 
     fn check(text: &str, dialect: Dialect, expected: Option<Skipped>) {
-        let mut digest = Vec::new();
-        normalise(text.as_bytes(), dialect, false, &mut digest);
+        let digest = digest_text(text.as_bytes(), dialect);
         assert_eq!(Skipped::of(&digest, dialect.is_mysql()), expected, "{text}");
     }
 

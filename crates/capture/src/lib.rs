@@ -42,7 +42,7 @@ pub use input::{FileRead, Options, PROBLEMS_SHOWN, Refused, Summary, read_logs};
 pub use instance::Instance;
 pub use kinds::Skipped;
 pub use making::{Making, capture};
-pub use normal::{Lists, normalise};
+pub use normal::digest_text;
 pub use pg_message::{has_cut_value, parameters};
 pub use pg_stderr::Prefix;
 pub use prepared::{Bound, bound_values};

@@ -4,17 +4,9 @@
 
 use crate::tokens::{Dialect, Hint, Kind, Token, Tokens, blanks};
 
-/// What the digest text leaves out.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Lists {
-    /// Values of all `IN` lists and rows of all `VALUES` lists together.
-    pub length: u32,
-    /// A quote or comment was not closed.
-    pub is_unfinished: bool,
-}
-
-/// Writes the digest text of a statement at the end of `out`.
-pub fn normalise(text: &[u8], dialect: Dialect, merge_numbered_names: bool, out: &mut Vec<u8>) -> Lists {
+/// Writes the digest text of a statement at the end of `out`, and gives the length of what it leaves out: the values of all
+/// `IN` lists and the rows of all `VALUES` lists together.
+pub fn normalise(text: &[u8], dialect: Dialect, merge_numbered_names: bool, out: &mut Vec<u8>) -> u32 {
     let start = out.len();
     let mut writer = Writer {
         text,
@@ -22,7 +14,7 @@ pub fn normalise(text: &[u8], dialect: Dialect, merge_numbered_names: bool, out:
         start,
         dialect,
         merge_numbered_names,
-        lists: Lists::default(),
+        list_length: 0,
         before: Before::Nothing,
         open: [Open::default(); DEPTH],
         depth: 0,
@@ -31,16 +23,27 @@ pub fn normalise(text: &[u8], dialect: Dialect, merge_numbered_names: bool, out:
     };
     for token in Tokens::new(text, dialect) {
         if token.kind == Kind::Unfinished {
-            return writer.unfinished();
+            writer.unfinished();
+            return 0;
         }
         writer.write(token);
     }
-    let Writer { out, lists, .. } = writer;
+    let Writer { out, list_length, .. } = writer;
     while out.len() > start && matches!(out.last(), Some(b';' | b' ')) {
         out.pop();
     }
-    lists
+    list_length
 }
+
+/// The digest text of a statement.
+pub fn digest_text(text: &[u8], dialect: Dialect) -> Vec<u8> {
+    let mut out = Vec::new();
+    normalise(text, dialect, false, &mut out);
+    out
+}
+
+/// The digest text of statements that cannot be read to their ends, before their first word.
+pub(crate) const NOT_PARSED: &[u8] = b"(not parsed)";
 
 /// Parentheses deeper than this are written as they are.
 const DEPTH: usize = 64;
@@ -88,7 +91,7 @@ struct Writer<'a, 'b> {
     start: usize,
     dialect: Dialect,
     merge_numbered_names: bool,
-    lists: Lists,
+    list_length: u32,
     before: Before,
     open: [Open; DEPTH],
     depth: usize,
@@ -99,16 +102,16 @@ struct Writer<'a, 'b> {
 }
 
 impl Writer<'_, '_> {
-    fn unfinished(self) -> Lists {
+    /// A quote or comment is not closed.
+    fn unfinished(self) {
         let Writer { text, out, start, dialect, .. } = self;
         out.truncate(start);
-        out.extend_from_slice(b"(not parsed)");
+        out.extend_from_slice(NOT_PARSED);
         let first = Tokens::new(text, dialect).next().filter(|token| token.kind == Kind::Word);
         if let Some(word) = first {
             out.push(b' ');
             out.extend(text[word.start..word.end].iter().map(u8::to_ascii_lowercase));
         }
-        Lists { length: 0, is_unfinished: true }
     }
 
     fn write(&mut self, token: Token) {
@@ -359,7 +362,7 @@ impl Writer<'_, '_> {
         match closed.kind {
             Paren::In if closed.is_plain && closed.values > 0 => {
                 self.fold(closed.at);
-                self.lists.length += closed.values;
+                self.list_length += closed.values;
             }
             Paren::Values => self.close_row(closed),
             _ => {}
@@ -381,7 +384,7 @@ impl Writer<'_, '_> {
 
     /// A row of a `VALUES` list that reads as the one before it is left out.
     fn close_row(&mut self, closed: Open) {
-        self.lists.length += 1;
+        self.list_length += 1;
         if closed.is_plain && closed.values > 0 {
             self.fold(closed.at);
         }
@@ -439,7 +442,7 @@ mod tests {
     }
 
     fn length(text: &str) -> u32 {
-        normalise(text.as_bytes(), Dialect::MYSQL, false, &mut Vec::new()).length
+        normalise(text.as_bytes(), Dialect::MYSQL, false, &mut Vec::new())
     }
 
     /// The table of digests in the specification of the workload.

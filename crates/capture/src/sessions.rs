@@ -157,15 +157,14 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dialect, normalise};
+    use crate::{Dialect, digest_text};
 
     fn check(dialect: Dialect, texts: &[&str], expected: &[(u64, bool)]) {
         let mut session = Session::default();
         let found: Vec<(u64, bool)> = texts
             .iter()
             .map(|text| {
-                let mut digest = Vec::new();
-                normalise(text.as_bytes(), dialect, false, &mut digest);
+                let digest = digest_text(text.as_bytes(), dialect);
                 session.step(effect_of(&digest, dialect.is_mysql()), text.as_bytes())
             })
             .collect();

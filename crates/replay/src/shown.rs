@@ -1,6 +1,6 @@
 //! A statement of the log as an example: with its values where the experiment asks for them, else with their lengths.
 
-use capture::{normalise, with_lengths};
+use capture::{digest_text, with_lengths};
 
 use crate::schedule::{Schedule, Statement};
 
@@ -38,9 +38,7 @@ pub fn shown(schedule: &Schedule, statement: &Statement, shows_literals: bool) -
 fn without_values(schedule: &Schedule, statement: &Statement, text: &[u8]) -> String {
     let dialect = schedule.dialect();
     let digest = &schedule.digests[statement.digest as usize].text;
-    let mut normal = Vec::new();
-    normalise(text, dialect, false, &mut normal);
-    let is_usual = normal == digest.as_bytes();
+    let is_usual = digest_text(text, dialect) == digest.as_bytes();
     let with_lengths = with_lengths(text, dialect).filter(|_| is_usual);
     with_lengths.map_or_else(|| digest.clone(), |text| String::from_utf8_lossy(&text).into_owned())
 }
