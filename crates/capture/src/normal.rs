@@ -142,9 +142,14 @@ impl Writer<'_, '_> {
         }
     }
 
+    /// The parentheses around what comes now.
+    fn around(&mut self) -> Option<&mut Open> {
+        self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top))
+    }
+
     /// Whatever is no literal makes the list around it one that stays.
     fn is_no_literal(&mut self) {
-        if let Some(open) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
+        if let Some(open) = self.around() {
             open.is_plain = false;
         }
         self.limit = 0;
@@ -226,10 +231,8 @@ impl Writer<'_, '_> {
         match self.out[self.start..at].last() {
             None => Before::Nothing,
             Some(b'(' | b'[' | b'.') => Before::Tight,
-            Some(b',') => {
-                // The type made the list a list of more than literals.
-                Before::Comma
-            }
+            // The type made the list a list of more than literals.
+            Some(b',') => Before::Comma,
             Some(_) => Before::Keyword,
         }
     }
@@ -243,7 +246,7 @@ impl Writer<'_, '_> {
         self.out.push(b'?');
         self.before = Before::Literal;
         self.limit = if self.limit == 1 { 2 } else { 0 };
-        if let Some(open) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) {
+        if let Some(open) = self.around() {
             open.values += 1;
         }
     }
@@ -372,7 +375,7 @@ impl Writer<'_, '_> {
 
     /// Parentheses with literals alone are a value of the list around them: `in ((1, 2), (3, 4))`.
     fn close_inside(&mut self, closed: Open) {
-        let Some(around) = self.depth.checked_sub(1).and_then(|top| self.open.get_mut(top)) else { return };
+        let Some(around) = self.around() else { return };
         around.is_plain &= closed.is_plain && closed.values > 0;
         around.values += 1;
     }
