@@ -46,7 +46,7 @@ pub use normal::digest_text;
 pub use pg_message::{has_cut_value, parameters};
 pub use pg_stderr::Prefix;
 pub use prepared::{Bound, bound_values};
-pub use private::{Mask, anonymise, statements_of_users, with_lengths};
+pub use private::{Mask, anonymise, quoted, statements_of_users, with_lengths};
 pub use times::{Moment, offset_secs, utc};
 pub use tokens::{Dialect, Kind, Token, Tokens};
 

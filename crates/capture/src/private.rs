@@ -6,7 +6,7 @@ mod mask;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-pub use literals::with_lengths;
+pub use literals::{quoted, with_lengths};
 pub use mask::Mask;
 
 use crate::event::Act;

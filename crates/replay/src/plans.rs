@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use capture::{Dialect, Kind, Tokens};
+use capture::{Dialect, Kind, Tokens, quoted};
 use load::NamedStatement;
 
-use crate::schedule::{Sample, Schedule, Statement, Text};
+use crate::schedule::{Sample, Schedule, Statement};
 
 /// Digests without a verdict that take most of the time.
 const DIGESTS_MAX: usize = 50;
@@ -105,28 +105,19 @@ fn with_values(schedule: &Schedule, sample: &Sample) -> Option<String> {
     for token in Tokens::new(text, Dialect::Postgres).filter(|token| token.kind == Kind::Parameter) {
         let number: usize = std::str::from_utf8(text.get(token.start + 1..token.end)?).ok()?.parse().ok()?;
         found.extend_from_slice(&text[at..token.start]);
-        found.extend(literal(schedule, values.get(number.checked_sub(1)?)?.text()));
+        // Without a type of its own, as a parameter that is sent as text has none.
+        let value = values.get(number.checked_sub(1)?)?.text().map(|value| quoted(schedule.bytes(value), false));
+        found.extend(value.unwrap_or_else(|| b"NULL".to_vec()));
         at = token.end;
     }
     found.extend_from_slice(&text[at..]);
     String::from_utf8(found).ok()
 }
 
-/// A literal without a type of its own, as a parameter that is sent as text has none.
-fn literal(schedule: &Schedule, value: Option<Text>) -> Vec<u8> {
-    let Some(value) = value else { return b"NULL".to_vec() };
-    let mut quoted = vec![b'\''];
-    for byte in schedule.bytes(value) {
-        quoted.extend(std::iter::repeat_n(*byte, if *byte == b'\'' { 2 } else { 1 }));
-    }
-    quoted.push(b'\'');
-    quoted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Parameter;
+    use crate::schedule::{Parameter, Text};
 
     #[test]
     fn only_one_statement_that_servers_explain_is_asked_about() {

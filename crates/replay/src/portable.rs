@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use capture::{Dialect, Kind, Token, Tokens};
+use capture::{Dialect, Kind, Token, Tokens, quoted};
 
 use crate::schedule::{How, Schedule, Statement, Text};
 
@@ -394,12 +394,7 @@ fn with_literals(schedule: &Schedule, statement: &Statement, from: Dialect) -> V
         if counts_rows && value.iter().all(u8::is_ascii_digit) {
             return value.to_vec();
         }
-        let mut quoted = vec![b'\''];
-        for byte in value {
-            quoted.extend(std::iter::repeat_n(*byte, if b"'\\".contains(byte) { 2 } else { 1 }));
-        }
-        quoted.push(b'\'');
-        quoted
+        quoted(value, true)
     };
     ported_with(schedule.bytes(statement.text), from, &literal).unwrap_or_default()
 }

@@ -55,8 +55,8 @@ pub fn bound(list: &[u8], kept: &[usize], mask: &Mask) -> Option<Vec<u8>> {
         out.extend(format!("{mark}${} = ", at + 1).into_bytes());
         match value {
             None => out.extend(b"NULL"),
-            Some(value) if kept.contains(&(at + 1)) && is_short_number(&value) => quote(&value, false, &mut out),
-            Some(value) => quote(&bound_value(&value, mask), false, &mut out),
+            Some(value) if kept.contains(&(at + 1)) && is_short_number(&value) => out.extend(quoted(&value, false)),
+            Some(value) => out.extend(quoted(&bound_value(&value, mask), false)),
         }
     }
     Some(out)
@@ -254,8 +254,7 @@ impl Writer<'_, '_> {
             Some(base) => self.mask.digits_of_base(&value, base),
             None => self.mask.text(&value),
         };
-        let mut written = prefix.to_vec();
-        quote(&masked, escapes(self.dialect), &mut written);
+        let written = [prefix, &quoted(&masked, escapes(self.dialect))].concat();
         // What is written in other quotes would go on with the literal before it, or take the word before it for a prefix.
         let joins = |before: u8| before == b'\'' || (text[0] == b'"' && is_name(before));
         if written[0] == b'\'' && self.out.last().is_some_and(|before| joins(*before)) {
@@ -310,8 +309,8 @@ fn escapes(dialect: Dialect) -> bool {
 }
 
 /// A value as it is written: in single quotes, and with backslashes doubled where they would escape.
-fn quote(value: &[u8], has_escapes: bool, out: &mut Vec<u8>) {
-    out.push(b'\'');
+pub fn quoted(value: &[u8], has_escapes: bool) -> Vec<u8> {
+    let mut out = vec![b'\''];
     for byte in value {
         if *byte == b'\'' || (*byte == b'\\' && has_escapes) {
             out.push(*byte);
@@ -319,6 +318,7 @@ fn quote(value: &[u8], has_escapes: bool, out: &mut Vec<u8>) {
         out.push(*byte);
     }
     out.push(b'\'');
+    out
 }
 
 /// What a string literal stands for.
@@ -454,7 +454,7 @@ mod tests {
             match part.strip_prefix('#') {
                 _ if number % 2 == 0 => whole.extend(part.bytes()),
                 Some(number) => whole.extend(mask().number(number.as_bytes())),
-                None => quote(&mask().text(part.as_bytes()), escapes(dialect), &mut whole),
+                None => whole.extend(quoted(&mask().text(part.as_bytes()), escapes(dialect))),
             }
         }
         assert_eq!(masked(text, dialect), String::from_utf8(whole).unwrap(), "{text}");
