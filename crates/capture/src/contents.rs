@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::bytes::{Taking, put, put_signed, put_text};
 use crate::event::Event;
+use crate::format::Format;
 use crate::input::Summary;
 use crate::kinds::Skipped;
 
@@ -31,6 +32,11 @@ pub struct Contents {
 }
 
 impl Contents {
+    /// The format of the first log.
+    pub fn format(&self) -> Option<Format> {
+        self.logs.first().and_then(|(format, ..)| Format::of_name(format))
+    }
+
     pub(crate) fn count(&mut self, event: &Event<'_>, skipped: Option<Skipped>) {
         self.statements += 1;
         self.last_us = self.last_us.max(event.start_us + event.duration_us.unwrap_or(0) as i64);

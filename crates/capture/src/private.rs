@@ -27,7 +27,7 @@ pub fn anonymise(from: &mut Capture, out: &Path, mask: &Mask, reading: &Reading)
     contents.is_anonymised = true;
     contents.forget_folders();
     let mut writer = Writer::create(out)?;
-    let mut modes = Modes::new(reading.dialect(format_of(from)));
+    let mut modes = Modes::new(reading.dialect(contents.format().unwrap_or(Format::MySqlSlow)));
     let mut failed = None;
     let (mut record, mut text, mut prepared_as) = (Vec::new(), Vec::new(), Vec::new());
     from.instances_from(i64::MIN, &mut |one| {
@@ -74,9 +74,4 @@ pub fn statements_of_users(from: &mut Capture, mask: &Mask) -> Result<BTreeMap<S
         true
     })?;
     Ok(statements)
-}
-
-fn format_of(capture: &Capture) -> Format {
-    let format = capture.contents.logs.first().and_then(|(format, ..)| Format::of_name(format));
-    format.unwrap_or(Format::MySqlSlow)
 }

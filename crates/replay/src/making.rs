@@ -63,8 +63,7 @@ pub fn schedule(capture: &mut Capture, wanted: &Wanted) -> Result<Schedule, Refu
     let contents = &capture.contents;
     let window = filter.window(contents.first_us, contents.last_us)?;
     let data_are_older_us = filter.data_are_older_us(contents.first_us);
-    let format = capture.contents.logs.first().and_then(|(format, ..)| Format::of_name(format));
-    let is_mysql = format.is_some_and(Format::is_mysql);
+    let is_mysql = contents.format().is_some_and(Format::is_mysql);
     let digests: Vec<About> = capture.digests.iter().map(|digest| About::of(digest, is_mysql)).collect();
     let timed = timed(&capture.digests, wanted.digests_max);
     let logs = capture.contents.logs.iter().map(|(_, path, _)| path.clone()).collect();
