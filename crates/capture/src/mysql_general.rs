@@ -32,45 +32,38 @@ struct Session {
     has_execute: bool,
 }
 
-struct Head<'a> {
+struct Head {
     time_us: Option<(i64, bool)>,
     session: u64,
-    command: &'a [u8],
+    act: Act,
+    /// Its text is the name of a database.
+    enters_database: bool,
     /// Length up to the text.
     length: usize,
 }
 
-const COMMANDS: [&str; 22] = [
-    "Connect",
-    "Query",
-    "Prepare",
-    "Execute",
-    "Reset stmt",
-    "Close stmt",
-    "Init DB",
-    "Quit",
-    "Statistics",
-    "Ping",
-    "Field List",
-    "Long Data",
-    "Fetch",
-    "Set option",
-    "Change user",
-    "Binlog Dump",
-    "Binlog Dump GTID",
-    "Register Slave",
-    "Processlist",
-    "Refresh",
-    "Shutdown",
-    "Reset Connection",
-];
+/// What a command of the protocol does; none where it is no such command.
+fn act_of(command: &[u8]) -> Option<Act> {
+    Some(match command {
+        b"Connect" => Act::Connect,
+        b"Quit" => Act::Quit,
+        b"Query" => Act::Statement,
+        b"Prepare" => Act::Prepare,
+        b"Execute" => Act::Execute,
+        b"Close stmt" => Act::Close,
+        b"Reset stmt" | b"Init DB" | b"Statistics" | b"Ping" | b"Field List" | b"Long Data" | b"Fetch"
+        | b"Set option" | b"Change user" | b"Binlog Dump" | b"Binlog Dump GTID" | b"Register Slave"
+        | b"Processlist" | b"Refresh" | b"Shutdown" | b"Reset Connection" => Act::Command,
+        _ => return None,
+    })
+}
 
 /// Whether a line begins an entry.
 pub(crate) fn is_head(line: &[u8]) -> bool {
     head_of(line, 0).is_some()
 }
 
-fn head_of(line: &[u8], offset_secs: i64) -> Option<Head<'_>> {
+fn head_of(line: &[u8], offset_secs: i64) -> Option<Head> {
     let (time_us, rest) = match line.first()? {
         b'\t' => (None, line.strip_prefix(b"\t\t")?),
         b'0'..=b'9' => {
@@ -88,9 +81,8 @@ fn head_of(line: &[u8], offset_secs: i64) -> Option<Head<'_>> {
     let end =
         command.iter().take(24).position(|byte| *byte == b'\t').or((command.len() < 24).then_some(command.len()))?;
     let name = command[..end].trim_ascii_end();
-    COMMANDS.iter().any(|known| known.as_bytes() == name).then_some(())?;
     let length = (line.len() - command.len() + end + 1).min(line.len());
-    Some(Head { time_us, session, command: name, length })
+    Some(Head { time_us, session, act: act_of(name)?, enters_database: name == b"Init DB", length })
 }
 
 impl GeneralLog {
@@ -129,31 +121,19 @@ impl GeneralLog {
         }
     }
 
-    fn hand_on(&mut self, head: &Head<'_>, text: &[u8], sink: &mut dyn FnMut(Found<'_>)) {
+    fn hand_on(&mut self, head: &Head, text: &[u8], sink: &mut dyn FnMut(Found<'_>)) {
         if let Some((time_us, is_coarse)) = head.time_us {
             self.time_us = time_us;
             self.is_coarse = is_coarse;
         }
         let session = self.sessions.entry(head.session).or_default();
         let follows_execute = std::mem::take(&mut session.has_execute);
-        let act = match head.command {
-            b"Connect" => Act::Connect,
-            b"Quit" => Act::Quit,
-            b"Query" => Act::Statement,
-            b"Prepare" => Act::Prepare,
-            b"Execute" if !follows_execute => Act::Execute,
-            b"Close stmt" => Act::Close,
-            b"Init DB" => {
-                text.clone_into(&mut session.database);
-                Act::Command
-            }
-            _ => Act::Command,
-        };
-        if act == Act::Connect {
-            session.connect(text);
-        }
-        if act == Act::Statement {
-            session.follow(text);
+        let act = if head.act == Act::Execute && follows_execute { Act::Command } else { head.act };
+        match act {
+            Act::Connect => session.connect(text),
+            Act::Statement => session.follow(text),
+            Act::Command if head.enters_database => text.clone_into(&mut session.database),
+            _ => {}
         }
         sink(Found::Event(Event {
             line: self.line,
