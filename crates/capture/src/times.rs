@@ -58,6 +58,10 @@ fn clock(text: &mut &[u8]) -> Option<i64> {
     (hour < 24 && minute < 60 && second <= 60).then_some(hour * 3600 + minute * 60 + second)
 }
 
+fn midnight_secs(year: i64, month: i64, day: i64) -> Option<i64> {
+    ((1..=12).contains(&month) && (1..=31).contains(&day)).then(|| days(year, month, day) * DAY_SECS)
+}
+
 fn fraction_us(text: &mut &[u8]) -> i64 {
     if text.first() != Some(&b'.') {
         return 0;
@@ -79,10 +83,7 @@ pub(crate) fn long(mut text: &[u8], offset_secs: i64) -> Option<(i64, &[u8])> {
     mark(&mut text, b"-")?;
     let day = digits(&mut text, 2, 2)?;
     mark(&mut text, b"T ")?;
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let secs = days(year, month, day) * DAY_SECS + clock(&mut text)?;
+    let secs = midnight_secs(year, month, day)? + clock(&mut text)?;
     let micros = fraction_us(&mut text);
     let offset = zone(&mut text).unwrap_or(offset_secs);
     Some(((secs - offset) * 1_000_000 + micros, text))
@@ -94,10 +95,7 @@ pub(crate) fn short(mut text: &[u8], offset_secs: i64) -> Option<(i64, &[u8])> {
     let (year, month, day) = (2000 + date / 10_000, date / 100 % 100, date % 100);
     mark(&mut text, b" ")?;
     text = text.strip_prefix(b" ").unwrap_or(text);
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let secs = days(year, month, day) * DAY_SECS + clock(&mut text)?;
+    let secs = midnight_secs(year, month, day)? + clock(&mut text)?;
     Some(((secs - offset_secs) * 1_000_000, text))
 }
 
@@ -108,7 +106,7 @@ fn zone(text: &mut &[u8]) -> Option<i64> {
     if length > 0 {
         let (name, behind) = rest.split_at(length);
         *text = behind;
-        return ABBREVIATIONS.iter().find(|(known, _)| known.as_bytes() == name).map(|(_, hours)| hours * 3600);
+        return hours_of(name).map(|hours| hours * 3600);
     }
     let sign = match rest.first()? {
         b'+' => 1,
@@ -164,35 +162,25 @@ impl Moment {
 }
 
 /// Hours east of UTC, with the meanings of PostgreSQL's default set of abbreviations.
-const ABBREVIATIONS: [(&str, i64); 27] = [
-    ("Z", 0),
-    ("UTC", 0),
-    ("GMT", 0),
-    ("WET", 0),
-    ("WEST", 1),
-    ("BST", 1),
-    ("CET", 1),
-    ("CEST", 2),
-    ("EET", 2),
-    ("EEST", 3),
-    ("MSK", 3),
-    ("AST", -4),
-    ("ADT", -3),
-    ("EST", -5),
-    ("EDT", -4),
-    ("CST", -6),
-    ("CDT", -5),
-    ("MST", -7),
-    ("MDT", -6),
-    ("PST", -8),
-    ("PDT", -7),
-    ("JST", 9),
-    ("KST", 9),
-    ("SAST", 2),
-    ("AEST", 10),
-    ("AEDT", 11),
-    ("NZST", 12),
-];
+fn hours_of(abbreviation: &[u8]) -> Option<i64> {
+    Some(match abbreviation {
+        b"Z" | b"UTC" | b"GMT" | b"WET" => 0,
+        b"WEST" | b"BST" | b"CET" => 1,
+        b"CEST" | b"EET" | b"SAST" => 2,
+        b"EEST" | b"MSK" => 3,
+        b"AST" | b"EDT" => -4,
+        b"ADT" => -3,
+        b"EST" | b"CDT" => -5,
+        b"CST" | b"MDT" => -6,
+        b"MST" | b"PDT" => -7,
+        b"PST" => -8,
+        b"JST" | b"KST" => 9,
+        b"AEST" => 10,
+        b"AEDT" => 11,
+        b"NZST" => 12,
+        _ => return None,
+    })
+}
 
 /// `0.000123` or `12` seconds as microseconds.
 pub(crate) fn secs_us(mut text: &[u8]) -> Option<u64> {
