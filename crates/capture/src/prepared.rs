@@ -38,19 +38,15 @@ pub enum Bound {
 /// The values of an execution; None where it is none of that statement, or has a value whose type the log does not show.
 pub fn bound_values(prepared: &[u8], text: &[u8]) -> Option<Vec<Bound>> {
     let mut values = Vec::new();
-    let (mut end, mut at) = (0, 0);
+    let (mut end, mut rest) = (0, text);
     for placeholder in Tokens::new(prepared, USUAL).filter(|token| token.kind == Kind::Parameter) {
-        at += same(&prepared[end..placeholder.start], &text[at..])?;
-        let (value, length) = value(&text[at..])?;
+        rest = rest.strip_prefix(&prepared[end..placeholder.start])?;
+        let (value, length) = value(rest)?;
         values.push(value);
-        (end, at) = (placeholder.end, at + length);
+        (end, rest) = (placeholder.end, &rest[length..]);
     }
-    let [rest, of_text] = [&prepared[end..], &text[at..]].map(without_end);
-    (rest == of_text).then_some(values)
-}
-
-fn same(part: &[u8], text: &[u8]) -> Option<usize> {
-    text.starts_with(part).then_some(part.len())
+    let [of_prepared, of_text] = [&prepared[end..], rest].map(without_end);
+    (of_prepared == of_text).then_some(values)
 }
 
 fn without_end(text: &[u8]) -> &[u8] {
