@@ -88,7 +88,7 @@ impl Maker {
 
     fn take(&mut self, event: &Event<'_>, format: Format, dialect: Dialect) -> io::Result<()> {
         self.prepared.note(event, dialect, self.digests.merge_numbered_names);
-        if event.act == Act::Quit && !self.sessions.has(event.session) {
+        if event.act == Act::Quit && !self.sessions.open.contains_key(&event.session) {
             return Ok(());
         }
         let Some((session, is_new)) = self.sessions.of(event) else { return Ok(()) };
@@ -111,7 +111,7 @@ impl Maker {
         }
         if event.act == Act::Quit {
             let start_us = session.start(event.start_us);
-            self.sessions.end(event.session);
+            self.sessions.open.remove(&event.session);
             let end = Instance { act: Act::Quit, start_us, user: b"", host: b"", application: b"", ..begin };
             return self.sorter.add(start_us, |out| end.write(out));
         }

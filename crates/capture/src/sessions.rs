@@ -113,7 +113,7 @@ fn sets_off(text: &[u8]) -> bool {
 /// All sessions that are open.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    open: HashMap<u64, Session>,
+    pub open: HashMap<u64, Session>,
     pub count: u64,
     pub most_at_once: u64,
     /// Begins of sessions in the log.
@@ -143,14 +143,6 @@ impl Sessions {
             self.most_at_once = self.most_at_once.max(self.open.len() as u64);
         }
         self.open.get_mut(&event.session).map(|session| (session, is_new))
-    }
-
-    pub fn has(&self, session: u64) -> bool {
-        self.open.contains_key(&session)
-    }
-
-    pub fn end(&mut self, session: u64) {
-        self.open.remove(&session);
     }
 }
 
