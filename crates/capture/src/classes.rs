@@ -4,6 +4,8 @@
 
 use memchr::memmem;
 
+use crate::tokens::is_name;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// The answer follows from the data.
@@ -106,7 +108,6 @@ const AGGREGATES: [&str; 8] = [
 
 /// Whether a name stands in the text, not as a part of another one.
 fn has_word(text: &[u8], word: &[u8]) -> bool {
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80;
     memmem::find_iter(text, word).any(|at| {
         let before = at.checked_sub(1).map_or(b' ', |before| text[before]);
         let after = text.get(at + word.len()).copied().unwrap_or(b' ');
