@@ -82,9 +82,13 @@ enum State {
 
 /// What a message of severity LOG is about.
 enum About<'a> {
-    Start { act: Act, text: &'a [u8] },
-    End { act: Act, text: &'a [u8], duration_us: u64 },
-    Bind { act: Act, text: &'a [u8], duration_us: u64 },
+    /// A statement, in which state it leaves its session, and how long that took.
+    Statement {
+        leaves: State,
+        act: Act,
+        text: &'a [u8],
+        duration_us: u64,
+    },
     Duration(u64),
     Connected,
     Disconnected,
@@ -130,17 +134,13 @@ impl Session {
     /// Whether the session ends with it.
     fn log(&mut self, message: &Message<&[u8]>, sink: &mut dyn FnMut(Found<'_>)) -> bool {
         match about(message.message) {
-            About::Start { act, text } => {
-                self.close(message, None, None, sink);
-                self.open(State::Started, act, text, message.time_us, message);
-            }
-            About::Bind { act, text, duration_us } => {
-                self.close(message, None, None, sink);
-                self.open(State::Bound, act, text, message.time_us - duration_us as i64, message);
-            }
-            About::End { act, text, duration_us } => {
+            About::Statement { leaves, act, text, duration_us } => {
                 self.close(message, None, None, sink);
                 let start_us = message.time_us - duration_us as i64;
+                if leaves != State::Idle {
+                    self.open(leaves, act, text, start_us, message);
+                    return false;
+                }
                 let event = Event { act, text, start_us, duration_us: Some(duration_us), ..message.event() };
                 sink(Found::Event(with_detail(event, message.detail)));
             }
@@ -256,9 +256,10 @@ fn about(message: &[u8]) -> About<'_> {
     if let Some(rest) = message.strip_prefix(b"duration: ") {
         let Some((duration_us, rest)) = times::millis_us(rest) else { return About::Nothing };
         let Some(rest) = rest.strip_prefix(b" ms") else { return About::Nothing };
-        return match rest.strip_prefix(b"  ") {
-            Some(rest) => ended(rest, duration_us),
-            None => About::Duration(duration_us),
+        let Some(rest) = rest.strip_prefix(b"  ") else { return About::Duration(duration_us) };
+        return match rest.strip_prefix(b"bind ") {
+            Some(bind) => statement(named(bind), State::Bound, duration_us),
+            None => statement(phase(rest), State::Idle, duration_us),
         };
     }
     if message.starts_with(b"connection authorized: ") {
@@ -267,21 +268,13 @@ fn about(message: &[u8]) -> About<'_> {
     if message.starts_with(b"disconnection: ") {
         return About::Disconnected;
     }
-    match phase(message) {
-        Some((Act::Command, _)) | None => About::Nothing,
-        Some((act, text)) => About::Start { act, text },
-    }
+    statement(phase(message), State::Started, 0)
 }
 
-fn ended(rest: &[u8], duration_us: u64) -> About<'_> {
-    if let Some(bind) = rest.strip_prefix(b"bind ") {
-        let text = memmem::find(bind, b": ").map(|at| &bind[at + 2..]);
-        let act = act_of(bind);
-        return text.map_or(About::Nothing, |text| About::Bind { act, text, duration_us });
-    }
-    match phase(rest) {
+fn statement(phase: Option<(Act, &[u8])>, leaves: State, duration_us: u64) -> About<'_> {
+    match phase {
         Some((Act::Command, _)) | None => About::Nothing,
-        Some((act, text)) => About::End { act, text, duration_us },
+        Some((act, text)) => About::Statement { leaves, act, text, duration_us },
     }
 }
 
@@ -290,9 +283,12 @@ fn phase(message: &[u8]) -> Option<(Act, &[u8])> {
     if let Some(text) = message.strip_prefix(b"statement: ") {
         return Some((Act::Statement, text));
     }
-    let named = message.strip_prefix(b"execute ")?;
-    let text = &named[memmem::find(named, b": ")? + 2..];
-    Some((act_of(named), text))
+    named(message.strip_prefix(b"execute ")?)
+}
+
+/// `NAME: TEXT`
+fn named(text: &[u8]) -> Option<(Act, &[u8])> {
+    Some((act_of(text), &text[memmem::find(text, b": ")? + 2..]))
 }
 
 /// By what follows the word `execute` or `bind`.
