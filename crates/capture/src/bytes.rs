@@ -55,6 +55,11 @@ impl<'a> Taking<'a> {
         self.number().map(|number| number.checked_sub(1))
     }
 
+    /// As many as a number in front says.
+    pub fn list<T, L: FromIterator<T>>(&mut self, mut one: impl FnMut(&mut Taking<'a>) -> Option<T>) -> Option<L> {
+        (0..self.number()?).map(|_| one(self)).collect()
+    }
+
     pub fn text(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.number()?).ok()?;
         let (text, rest) = self.0.split_at_checked(length)?;

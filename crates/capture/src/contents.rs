@@ -100,10 +100,8 @@ impl Contents {
     pub(crate) fn read(bytes: &[u8]) -> Option<Contents> {
         let mut taking = Taking(bytes);
         let text = |taking: &mut Taking<'_>| Some(String::from_utf8_lossy(taking.text()?).into_owned());
-        let log = |taking: &mut Taking<'_>| Some((text(taking)?, text(taking)?, taking.number()?));
-        let logs = (0..taking.number()?).map(|_| log(&mut taking)).collect::<Option<_>>()?;
-        let mut contents = Contents {
-            logs,
+        Some(Contents {
+            logs: taking.list(|taking| Some((text(taking)?, text(taking)?, taking.number()?)))?,
             first_us: taking.signed()?,
             last_us: taking.signed()?,
             sessions: taking.number()?,
@@ -114,14 +112,10 @@ impl Contents {
             overlapping: taking.number()?,
             bad_entries: taking.number()?,
             is_coarse: taking.number()? != 0,
-            ..Contents::default()
-        };
-        for _ in 0..taking.number()? {
-            contents.skipped.insert(Skipped::of_number(taking.number()? as u8)?, taking.number()?);
-        }
-        contents.problems = (0..taking.number()?).map(|_| text(&mut taking)).collect::<Option<_>>()?;
-        // Captures of earlier versions end here.
-        contents.is_anonymised = taking.number().unwrap_or(0) != 0;
-        Some(contents)
+            skipped: taking.list(|taking| Some((Skipped::of_number(taking.number()? as u8)?, taking.number()?)))?,
+            problems: taking.list(text)?,
+            // Captures of earlier versions end here.
+            is_anonymised: taking.number().unwrap_or(0) != 0,
+        })
     }
 }

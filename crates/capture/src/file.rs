@@ -183,7 +183,7 @@ impl Capture {
             read_chunk(&mut file, index_at).ok().and_then(|bytes| read_index(&bytes)).ok_or_else(no_capture)?;
         let digests = read_chunk(&mut file, tables_at).map_err(unreadable)?;
         let contents = read_chunk_here(&mut file).map_err(unreadable)?;
-        let digests = read_digests(&digests).ok_or_else(no_capture)?;
+        let digests = Taking(&digests).list(read_digest).ok_or_else(no_capture)?;
         let contents = Contents::read(&contents).ok_or_else(no_capture)?;
         Ok(Capture { path: path.to_owned(), file, chunks, digests, contents })
     }
@@ -253,11 +253,10 @@ fn read_chunk_here(file: &mut File) -> io::Result<Vec<u8>> {
 
 fn read_index(bytes: &[u8]) -> Option<(Vec<Chunk>, u64)> {
     let mut taking = Taking(bytes);
-    let chunk = |taking: &mut Taking<'_>| {
+    let chunks = taking.list(|taking| {
         let (offset, bytes, records) = (taking.number()?, taking.number()?, taking.number()?);
         Some(Chunk { offset, bytes, records, first_us: taking.signed()?, last_us: taking.signed()? })
-    };
-    let chunks = (0..taking.number()?).map(|_| chunk(&mut taking)).collect::<Option<Vec<Chunk>>>()?;
+    })?;
     Some((chunks, taking.number()?))
 }
 
@@ -276,15 +275,10 @@ fn write_digest(digest: &Digest, out: &mut Vec<u8>) {
     }
 }
 
-fn read_digests(bytes: &[u8]) -> Option<Vec<Digest>> {
-    let mut taking = Taking(bytes);
-    (0..taking.number()?).map(|_| read_digest(&mut taking)).collect()
-}
-
 fn read_digest(taking: &mut Taking<'_>) -> Option<Digest> {
     let (id, rest) = taking.0.split_first_chunk()?;
     taking.0 = rest;
-    let mut digest = Digest {
+    Some(Digest {
         id: u64::from_le_bytes(*id),
         database: taking.text()?.to_vec(),
         text: taking.text()?.to_vec(),
@@ -296,10 +290,9 @@ fn read_digest(taking: &mut Taking<'_>) -> Option<Digest> {
         rows: taking.number()?,
         errors: taking.number()?,
         list_length: taking.number()?,
-        times: Times { buckets: Vec::new(), max_us: taking.number()? },
-    };
-    for _ in 0..taking.number()? {
-        digest.times.buckets.push((u16::try_from(taking.number()?).ok()?, taking.number()?));
-    }
-    Some(digest)
+        times: Times {
+            max_us: taking.number()?,
+            buckets: taking.list(|taking| Some((u16::try_from(taking.number()?).ok()?, taking.number()?)))?,
+        },
+    })
 }
