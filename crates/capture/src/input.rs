@@ -46,7 +46,6 @@ pub struct Summary {
     /// Entries that two files hold; each was taken once.
     pub overlapping: u64,
     pub bad_entries: u64,
-    pub bad_bytes: u64,
     pub is_coarse: bool,
     /// The first of them, with the file.
     pub problems: Vec<(PathBuf, Problem)>,
