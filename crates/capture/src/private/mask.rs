@@ -106,12 +106,10 @@ impl Mask {
 
     /// Hexadecimal or binary digits; letters become small.
     pub fn digits_of_base(&self, digits: &[u8], base: u8) -> Vec<u8> {
-        let count = if matches!(base, b'x' | b'X') {
-            16
-        } else if matches!(base, b'o' | b'O') {
-            8
-        } else {
-            2
+        let count = match base {
+            b'x' | b'X' => 16,
+            b'o' | b'O' => 8,
+            _ => 2,
         };
         let value = |byte: &u8| (*byte as char).to_digit(16).map(|value| value as u8).filter(|value| *value < count);
         let mut values: Vec<u8> = digits.iter().map(|byte| value(byte).unwrap_or(0)).collect();
@@ -217,10 +215,8 @@ fn places_of(value: &[u8], form: Form) -> Vec<Place> {
 /// `-12`, `0.5`
 fn is_number(value: &[u8]) -> bool {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
-    let mut parts = digits.split(|byte| *byte == b'.');
-    let is_digits =
-        |part: Option<&[u8]>| part.is_some_and(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
-    is_digits(parts.next()) && (parts.next().is_none_or(|part| is_digits(Some(part)))) && parts.next().is_none()
+    let mut parts = digits.splitn(2, |byte| *byte == b'.');
+    parts.all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit))
 }
 
 /// Year, month and day of `2026-11-23` or `2026/11/23`, alone or with a time of day behind it.
