@@ -87,14 +87,6 @@ pub struct Client {
     pub second: Option<i64>,
 }
 
-/// How a statement came out.
-enum Came {
-    /// As in the log, as far as that is known.
-    Out,
-    /// By an error that the log does not have, or that does not show whether it has one.
-    Wrong(Error),
-}
-
 /// The clock of the log against ours.
 #[derive(Clone, Copy)]
 struct Pace {
@@ -248,8 +240,7 @@ impl Client {
             }
             self.run.doing(client, Doing::Asks);
             let numbered = (transaction.statements.start as usize + number, statement);
-            let Came::Wrong(error) = self.statement(numbered, pace, is_measured, &mut attempt, &mut counts).await?
-            else {
+            let Some(error) = self.statement(numbered, pace, is_measured, &mut attempt, &mut counts).await? else {
                 continue;
             };
             came = Outcome::Failed;
@@ -296,7 +287,8 @@ impl Client {
         self.slot.timeline.ended.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Sends a statement and takes its times.
+    /// Sends a statement and takes its times. Returns an error that the log does not have, or that does not show whether it
+    /// has one; none where the statement came out as in the log, as far as that is known.
     async fn statement(
         &mut self,
         (at, statement): (usize, &Statement),
@@ -304,7 +296,7 @@ impl Client {
         is_measured: bool,
         attempt: &mut Attempt,
         counts: &mut Counts,
-    ) -> Result<Came, Fatal> {
+    ) -> Result<Option<Error>, Fatal> {
         let start_ns = self.slot.clock.now_ns();
         let limit_ns = self.schedule.statement_limit_ns(statement, self.settings.statement_limit);
         self.run.asks(self.number, start_ns.saturating_add(limit_ns));
@@ -325,7 +317,7 @@ impl Client {
         }
         if !statement.is_counted {
             return match answered {
-                Ok(_) => Ok(Came::Out),
+                Ok(_) => Ok(None),
                 Err(error) => Err(self.not_set_up(statement, &error)),
             };
         }
@@ -358,15 +350,15 @@ impl Client {
         }
         let Err(error) = answered else {
             counts[Count::ErrorsMissing as usize] += u64::from(statement.error.is_some());
-            return Ok(Came::Out);
+            return Ok(None);
         };
         if is_same(statement.error, &error, self.schedule.facts.portable.is_some()) {
             counts[Count::ErrorsAsLogged as usize] += 1;
-            return Ok(Came::Out);
+            return Ok(None);
         }
         counts[Count::Errors as usize] += 1;
         recorder.error(code_of(&error), if is_measured { due_ns } else { 0 }, window);
-        Ok(Came::Wrong(error))
+        Ok(Some(error))
     }
 
     fn hashed(&self, statement: &Statement, answered: &Result<Answer, Error>, rows: &Rows) -> OneAnswer {
