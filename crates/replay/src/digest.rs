@@ -5,13 +5,13 @@ use capture::{Class, Digest};
 
 use crate::tables::Touched;
 
-/// A statement as it is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A statement as it is counted; those behind do more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    Read,
-    Write,
     /// It changes no data: begin and end of transactions, settings of the session.
     Other,
+    Read,
+    Write,
 }
 
 /// What a statement does to the locks that outlive a transaction of its session.
@@ -98,11 +98,7 @@ fn has_outermost(text: &[u8], part: &[u8]) -> bool {
 /// The kind of a statement; one that is not known may write. Of several in one string the one that does most.
 fn kind_of(digest: &[u8]) -> Kind {
     let kinds = digest.split(|byte| *byte == b';').map(|one| kind_of_one(one.trim_ascii()));
-    kinds.fold(Kind::Other, |sum, kind| match (sum, kind) {
-        (Kind::Write, _) | (_, Kind::Write) => Kind::Write,
-        (Kind::Read, _) | (_, Kind::Read) => Kind::Read,
-        _ => Kind::Other,
-    })
+    kinds.max().unwrap_or(Kind::Other)
 }
 
 const CHANGES: [&[u8]; 4] = [b"insert ", b"update ", b"delete ", b"merge "];
