@@ -547,9 +547,9 @@ impl Maker<'_> {
     ) {
         let mut held = Held::default();
         let mut goes_on = false;
-        let first = self.schedule.transactions.len();
         let mut last_end = i64::MIN;
-        for of_one in raws.chunk_by(|one, other| one.transaction == other.transaction) {
+        let mut all = raws.chunk_by(|one, other| one.transaction == other.transaction).peekable();
+        while let Some(of_one) = all.next() {
             let begin = self.schedule.statements.len() as u32;
             self.open_transaction(of_one);
             let (mut rolls_back, mut end) = (false, i64::MIN);
@@ -572,22 +572,16 @@ impl Maker<'_> {
             units[unit as usize].1 = last_end;
             ends_us.push(of_one.iter().map(|raw| raw.statement.due_us + raw.duration_us).max().unwrap_or(0));
             let is_ended = of_one.last().is_some_and(|last| last.ends);
-            let begins_unit = !goes_on;
+            let (begins_unit, is_last) = (!goes_on, all.peek().is_none());
             goes_on = held.any() || !is_ended;
             self.schedule.transactions.push(Transaction {
                 statements: begin..self.schedule.statements.len() as u32,
-                is_left_open: !is_ended,
+                is_left_open: !is_ended && is_last,
                 rolls_back,
                 unit,
                 begins_unit,
-                ends_unit: !goes_on,
+                ends_unit: !goes_on || is_last,
             });
-        }
-        let count = self.schedule.transactions.len();
-        for (at, one) in self.schedule.transactions[first..].iter_mut().enumerate() {
-            let is_last = first + at + 1 == count;
-            one.is_left_open &= is_last;
-            one.ends_unit |= is_last;
         }
     }
 }
