@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, bail, ensure};
 use driver::{Admin, Dialect};
 
-use crate::log::Log;
+use crate::log::{Log, pairs};
 use crate::plan::{Change, Plan, Source};
 
 /// Files of logs that dbduel had made begin so.
@@ -108,17 +108,12 @@ fn log_output(shown: &BTreeMap<String, String>) -> Result<Vec<(&'static str, Str
 }
 
 fn variables(admin: &mut Admin) -> Result<BTreeMap<String, String>> {
-    let rows = admin.rows("SHOW GLOBAL VARIABLES")?;
-    let pairs = rows.into_iter().filter_map(|row| match <[Option<String>; 2]>::try_from(row) {
-        Ok([Some(name), value]) => Some((name.to_ascii_lowercase(), value.unwrap_or_default())),
-        _ => None,
-    });
-    Ok(pairs.collect())
+    let pairs = pairs(admin, "SHOW GLOBAL VARIABLES")?.into_iter();
+    Ok(pairs.map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
 }
 
 /// The value of one setting now.
 pub fn shown(admin: &mut Admin, name: &str) -> Result<String> {
-    let row = admin.rows(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?.into_iter().next();
-    let value = row.and_then(|row| row.into_iter().nth(1)).with_context(|| format!("the server has no {name}"))?;
-    Ok(value.unwrap_or_default())
+    let shown = pairs(admin, &format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?.into_values().next();
+    shown.with_context(|| format!("the server has no {name}"))
 }
