@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 /// One entry of a log. Texts lie in the buffer of the reader and are gone when it goes on.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Event<'a> {
     /// The line of the file on which the entry begins, from 1.
     pub line: u64,

@@ -8,39 +8,32 @@
 //!
 //! Numbers have a variable length, texts their length in front.
 
+use std::ops::Deref;
+
 use crate::bytes::{Taking, put, put_option, put_signed, put_text};
-use crate::event::{Act, Code};
+use crate::event::{Act, Code, Event};
 use crate::kinds::Skipped;
 
 /// A statement of the log, or the begin or end of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Instance<'a> {
-    pub act: Act,
-    /// From 1 on, in the order in which the log shows sessions first.
-    pub session: u64,
+    /// As the log shows it, but for its session: that is a number from 1 on, in the order in which the log shows sessions
+    /// first. Of the begin of a session only it has a user, a host and an application.
+    pub event: Event<'a>,
     /// From 1 on in its session. A statement under autocommit is one.
     pub transaction: u64,
     pub ends_transaction: bool,
-    pub start_us: i64,
-    pub duration_us: Option<u64>,
-    pub is_coarse: bool,
     /// Its place in the table of digests.
     pub digest: u32,
     pub skipped: Option<Skipped>,
-    pub database: &'a [u8],
-    pub text: &'a [u8],
-    pub parameters: &'a [u8],
-    pub prepared_as: &'a [u8],
-    pub rows_sent: Option<u64>,
-    pub rows_affected: Option<u64>,
-    pub error: Option<Code>,
-    /// The place of its log in the list of files, and its line.
-    pub file: u32,
-    pub line: u64,
-    /// Of the begin of a session only.
-    pub user: &'a [u8],
-    pub host: &'a [u8],
-    pub application: &'a [u8],
+}
+
+impl<'a> Deref for Instance<'a> {
+    type Target = Event<'a>;
+
+    fn deref(&self) -> &Event<'a> {
+        &self.event
+    }
 }
 
 const PARAMETERS: u8 = 1;
@@ -89,38 +82,38 @@ impl<'a> Instance<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Instance<'a>> {
         let ([act, flags, skipped], rest) = bytes.split_first_chunk::<3>()?;
         let mut taking = Taking(rest);
-        let mut one = Instance {
+        let (session, transaction) = (taking.number()?, taking.number()?);
+        let (start_us, duration_us) = (taking.signed()?, taking.option()?);
+        let digest = u32::try_from(taking.number()?).ok()?;
+        let mut event = Event {
             act: *ACTS.get(usize::from(*act))?,
             is_coarse: flags & COARSE != 0,
-            ends_transaction: flags & ENDS != 0,
-            skipped: skipped.checked_sub(1).and_then(Skipped::of_number),
-            session: taking.number()?,
-            transaction: taking.number()?,
-            start_us: taking.signed()?,
-            duration_us: taking.option()?,
-            digest: u32::try_from(taking.number()?).ok()?,
+            session,
+            start_us,
+            duration_us,
             file: u32::try_from(taking.number()?).ok()?,
             line: taking.number()?,
             rows_sent: taking.option()?,
             rows_affected: taking.option()?,
             database: taking.text()?,
-            ..Instance::default()
+            ..Event::default()
         };
-        if one.act == Act::Connect {
-            (one.user, one.host, one.application) = (taking.text()?, taking.text()?, taking.text()?);
-            return Some(one);
+        if event.act == Act::Connect {
+            (event.user, event.host, event.application) = (taking.text()?, taking.text()?, taking.text()?);
+        } else {
+            event.text = taking.text()?;
+            if flags & PARAMETERS != 0 {
+                event.parameters = taking.text()?;
+            }
+            if flags & PREPARED_AS != 0 {
+                event.prepared_as = taking.text()?;
+            }
+            if flags & ERROR != 0 {
+                event.error = Some(Code(*taking.0.first_chunk()?));
+            }
         }
-        one.text = taking.text()?;
-        if flags & PARAMETERS != 0 {
-            one.parameters = taking.text()?;
-        }
-        if flags & PREPARED_AS != 0 {
-            one.prepared_as = taking.text()?;
-        }
-        if flags & ERROR != 0 {
-            one.error = Some(Code(*taking.0.first_chunk()?));
-        }
-        Some(one)
+        let skipped = skipped.checked_sub(1).and_then(Skipped::of_number);
+        Some(Instance { event, transaction, ends_transaction: flags & ENDS != 0, digest, skipped })
     }
 }
 
@@ -130,15 +123,11 @@ mod tests {
 
     #[test]
     fn a_record_comes_back_and_no_beginning_of_it_is_one() {
-        let one = Instance {
+        let event = Event {
             act: Act::Execute,
             session: 300,
-            transaction: 5,
-            ends_transaction: true,
             start_us: -7,
             duration_us: Some(123),
-            digest: 70_000,
-            skipped: Some(Skipped::Server),
             database: b"shop",
             text: b"select $1\0\xff",
             parameters: b"$1 = 'x'",
@@ -147,8 +136,10 @@ mod tests {
             error: Some(Code(*b"42P01")),
             file: 2,
             line: 18_233,
-            ..Instance::default()
+            ..Event::default()
         };
+        let skipped = Some(Skipped::Server);
+        let one = Instance { event, transaction: 5, ends_transaction: true, digest: 70_000, skipped };
         let mut bytes = Vec::new();
         one.write(&mut bytes);
         assert_eq!(Instance::read(&bytes), Some(one));

@@ -92,10 +92,9 @@ impl Maker {
             return Ok(());
         }
         let Some((session, is_new)) = self.sessions.of(event) else { return Ok(()) };
-        let number = session.number;
-        let begin = Instance {
+        let begin = Event {
             act: Act::Connect,
-            session: number,
+            session: session.number,
             start_us: event.start_us,
             database: event.database,
             user: event.user,
@@ -103,16 +102,18 @@ impl Maker {
             application: event.application,
             line: event.line,
             file: event.file,
-            ..Instance::default()
+            ..Event::default()
         };
         if is_new {
             session.start(event.start_us);
+            let begin = Instance { event: begin, ..Instance::default() };
             self.sorter.add(event.start_us, |out| begin.write(out))?;
         }
         if event.act == Act::Quit {
             let start_us = session.start(event.start_us);
             self.sessions.open.remove(&event.session);
-            let end = Instance { act: Act::Quit, start_us, user: b"", host: b"", application: b"", ..begin };
+            let event = Event { act: Act::Quit, start_us, user: b"", host: b"", application: b"", ..begin };
+            let end = Instance { event, ..Instance::default() };
             return self.sorter.add(start_us, |out| end.write(out));
         }
         if event.act.is_statement() { self.statement(event, format, dialect) } else { Ok(()) }
@@ -144,27 +145,9 @@ impl Maker {
         // Statements inside of a call are logged before it and start after it.
         let start_us = if is_call { event.start_us } else { session.start(event.start_us) };
         let prepared_as = self.prepared.text_of(event, format, digest, &row.text);
-        let instance = Instance {
-            act: event.act,
-            session: session.number,
-            transaction,
-            ends_transaction,
-            start_us,
-            duration_us: event.duration_us,
-            is_coarse: event.is_coarse,
-            digest,
-            skipped,
-            database: event.database,
-            text: event.text,
-            parameters: event.parameters,
-            prepared_as: if format.is_mysql() { prepared_as } else { event.prepared_as },
-            rows_sent: event.rows_sent,
-            rows_affected: event.rows_affected,
-            error: event.error,
-            line: event.line,
-            file: event.file,
-            ..Instance::default()
-        };
+        let prepared_as = if format.is_mysql() { prepared_as } else { event.prepared_as };
+        let event = Event { session: session.number, start_us, prepared_as, ..*event };
+        let instance = Instance { event, transaction, ends_transaction, digest, skipped };
         self.sorter.add(start_us, |out| instance.write(out))
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 pub use literals::{quoted, with_lengths};
 pub use mask::Mask;
 
-use crate::event::Act;
+use crate::event::{Act, Event};
 use crate::file::{Capture, Writer};
 use crate::format::{Format, Reading};
 use crate::input::Refused;
@@ -41,17 +41,16 @@ pub fn anonymise(from: &mut Capture, out: &Path, mask: &Mask, reading: &Reading)
         let bound = literals::bound(one.parameters, &kept, mask);
         let skipped = one.skipped.or(bound.is_none().then_some(Skipped::CutParameters));
         let parameters = bound.unwrap_or_default();
-        let masked = Instance {
+        let event = Event {
             text: &text,
             parameters: &parameters,
             prepared_as: &prepared_as,
             user: user.as_bytes(),
             host: b"",
             application: b"",
-            skipped,
-            ..*one
+            ..one.event
         };
-        masked.write(&mut record);
+        Instance { event, skipped, ..*one }.write(&mut record);
         failed = writer.add(one.start_us, &record).err();
         failed.is_none()
     })?;

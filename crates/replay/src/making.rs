@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use capture::{Act, Bound, Capture, Format, Instance, bound_values, parameters};
+use capture::{Act, Bound, Capture, Event, Format, Instance, bound_values, parameters};
 
 use crate::assignment::assigned;
 use crate::cuts::Cuts;
@@ -169,7 +169,8 @@ impl Maker<'_> {
         let is_before = one.start_us < self.window.from_us && of_session.is_none();
         if is_before && self.portable.is_none() && kind == Kind::Other && starts_with_word(one.text, b"set") {
             let text = self.text(one.text);
-            self.push_uncounted(&Instance { start_us: self.window.from_us, ..*one }, place, How::Text, text);
+            let event = Event { start_us: self.window.from_us, ..one.event };
+            self.push_uncounted(&Instance { event, ..*one }, place, How::Text, text);
         }
         Ok(())
     }
