@@ -62,105 +62,6 @@ pub fn sqlstate(code: [u8; 5]) -> [u8; 5] {
     }
 }
 
-/// Words that only one of the two has, or that they read in two ways.
-const REFUSED: &[&str] = &[
-    "against",
-    "array",
-    "binary",
-    "collate",
-    "conflict",
-    "convert",
-    "delayed",
-    "distinctrow",
-    "div",
-    "dual",
-    "duplicate",
-    "dumpfile",
-    "except",
-    "fetch",
-    "filter",
-    "force",
-    "full",
-    "high_priority",
-    "ignore",
-    "ilike",
-    "intersect",
-    "interval",
-    "isnull",
-    "lateral",
-    "low_priority",
-    "match",
-    "minus",
-    "notnull",
-    "nowait",
-    "nulls",
-    "of",
-    "only",
-    "outfile",
-    "overriding",
-    "procedure",
-    "quick",
-    "regexp",
-    "returning",
-    "rlike",
-    "rollup",
-    "share",
-    "similar",
-    "skip",
-    "sounds",
-    "sql_big_result",
-    "sql_buffer_result",
-    "sql_cache",
-    "sql_calc_found_rows",
-    "sql_no_cache",
-    "sql_small_result",
-    "straight_join",
-    "symmetric",
-    "tablesample",
-    "use",
-    "variadic",
-    "window",
-    "with",
-    "xor",
-];
-/// Functions that answer alike.
-const FUNCTIONS: &[&str] = &[
-    "abs",
-    "ceil",
-    "ceiling",
-    "char_length",
-    "character_length",
-    "coalesce",
-    "count",
-    "dense_rank",
-    "extract",
-    "floor",
-    "lag",
-    "lead",
-    "left",
-    "lower",
-    "max",
-    "min",
-    "mod",
-    "now",
-    "nullif",
-    "power",
-    "rank",
-    "replace",
-    "right",
-    "row_number",
-    "sign",
-    "sqrt",
-    "substring",
-    "sum",
-    "trim",
-    "upper",
-];
-/// Keywords that a parenthesis may follow.
-const KEYWORDS: &[&str] = &[
-    "and", "as", "between", "by", "case", "distinct", "else", "exists", "from", "having", "in", "is", "join", "like",
-    "not", "on", "or", "over", "select", "then", "union", "using", "values", "when", "where",
-];
 const OPERATORS: &[&[u8]] = &[b"=", b"<>", b"!=", b"<", b">", b"<=", b">=", b"+", b"-", b"*", b"%"];
 
 struct Read<'a> {
@@ -251,29 +152,50 @@ impl<'a> Read<'a> {
     }
 
     fn is_common_word(&self, at: usize) -> bool {
-        if self.bytes(at).iter().any(|byte| b"@$".contains(byte)) || self.is_any(at, REFUSED) {
-            return false;
-        }
-        match () {
+        match &*self.bytes(at).to_ascii_lowercase() {
+            word if word.iter().any(|byte| b"@$".contains(byte)) => false,
+            // Words that only one of the two has, or that they read in two ways.
+            b"against" | b"array" | b"binary" | b"collate" | b"conflict" | b"convert" | b"delayed" | b"distinctrow"
+            | b"div" | b"dual" | b"duplicate" | b"dumpfile" | b"except" | b"fetch" | b"filter" | b"force" | b"full"
+            | b"high_priority" | b"ignore" | b"ilike" | b"intersect" | b"interval" | b"isnull" | b"lateral"
+            | b"low_priority" | b"match" | b"minus" | b"notnull" | b"nowait" | b"nulls" | b"of" | b"only"
+            | b"outfile" | b"overriding" | b"procedure" | b"quick" | b"regexp" | b"returning" | b"rlike"
+            | b"rollup" | b"share" | b"similar" | b"skip" | b"sounds" | b"straight_join" | b"symmetric"
+            | b"tablesample" | b"use" | b"variadic" | b"window" | b"with" | b"xor" => false,
+            b"sql_big_result"
+            | b"sql_buffer_result"
+            | b"sql_cache"
+            | b"sql_calc_found_rows"
+            | b"sql_no_cache"
+            | b"sql_small_result" => false,
             // A database in MySQL is a schema in PostgreSQL.
-            () if self.is_any(at, &["from", "join", "into", "update"]) && self.is(at + 2, ".") => false,
-            () if self.is(at, "distinct") && self.is(at + 1, "on") => false,
-            () if self.is(at, "limit") => !self.is(at + 2, ",") && !self.is(at + 1, "all"),
+            b"from" | b"join" | b"into" | b"update" if self.is(at + 2, ".") => false,
+            b"distinct" if self.is(at + 1, "on") => false,
+            b"limit" => !self.is(at + 2, ",") && !self.is(at + 1, "all"),
             // `from t partition (p0)`
-            () if self.is(at, "partition") => self.is(at + 1, "by"),
-            () if self.is(at, "offset") => at > 1 && self.is(at - 2, "limit") && !self.is_any(at + 2, &["row", "rows"]),
-            () => self.may_open(at),
+            b"partition" => self.is(at + 1, "by"),
+            b"offset" => at > 1 && self.is(at - 2, "limit") && !self.is_any(at + 2, &["row", "rows"]),
+            _ => self.may_open(at),
         }
     }
 
     /// Whether a parenthesis may follow, if one does.
     fn may_open(&self, at: usize) -> bool {
-        let is_quantified = self.is(at, "all") && self.is(at.wrapping_sub(1), "union");
-        !self.is(at + 1, "(")
-            || at > 0 && self.is(at - 1, "into")
-            || is_quantified
-            || self.is_any(at, FUNCTIONS)
-            || self.is_any(at, KEYWORDS)
+        match &*self.bytes(at).to_ascii_lowercase() {
+            _ if !self.is(at + 1, "(") => true,
+            _ if at > 0 && self.is(at - 1, "into") => true,
+            b"all" => self.is(at.wrapping_sub(1), "union"),
+            // Functions that answer alike.
+            b"abs" | b"ceil" | b"ceiling" | b"char_length" | b"character_length" | b"coalesce" | b"count"
+            | b"dense_rank" | b"extract" | b"floor" | b"lag" | b"lead" | b"left" | b"lower" | b"max" | b"min"
+            | b"mod" | b"now" | b"nullif" | b"power" | b"rank" | b"replace" | b"right" | b"row_number" | b"sign"
+            | b"sqrt" | b"substring" | b"sum" | b"trim" | b"upper" => true,
+            // Keywords.
+            b"and" | b"as" | b"between" | b"by" | b"case" | b"distinct" | b"else" | b"exists" | b"from" | b"having"
+            | b"in" | b"is" | b"join" | b"like" | b"not" | b"on" | b"or" | b"over" | b"select" | b"then" | b"union"
+            | b"using" | b"values" | b"when" | b"where" => true,
+            _ => false,
+        }
     }
 
     /// Whether a parameter is a number of rows, where MySQL takes no text.
