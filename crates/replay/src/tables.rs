@@ -50,8 +50,8 @@ impl Word<'_> {
         matches!(self.kind, Kind::Word | Kind::QuotedName) && !self.text.starts_with('@')
     }
 
-    fn is(&self, words: &[&str]) -> bool {
-        self.kind == Kind::Word && words.contains(&self.text)
+    fn is(&self, words: &str) -> bool {
+        self.kind == Kind::Word && is_among(words, self.text)
     }
 }
 
@@ -62,69 +62,14 @@ struct Names {
 }
 
 /// Statements that touch the tables they name, and those that touch none.
-const KNOWN: [&str; 37] = [
-    "select",
-    "with",
-    "insert",
-    "replace",
-    "update",
-    "delete",
-    "merge",
-    "values",
-    "explain",
-    "describe",
-    "desc",
-    "show",
-    "declare",
-    "fetch",
-    "move",
-    "close",
-    "begin",
-    "start",
-    "commit",
-    "end",
-    "rollback",
-    "abort",
-    "savepoint",
-    "release",
-    "set",
-    "reset",
-    "use",
-    "prepare",
-    "deallocate",
-    "discard",
-    "listen",
-    "unlisten",
-    "notify",
-    "unlock",
-    "xa",
-    "help",
-    "checkpoint",
-];
+const KNOWN: &str = "select with insert replace update delete merge values explain describe desc show declare fetch \
+    move close begin start commit end rollback abort savepoint release set reset use prepare deallocate discard \
+    listen unlisten notify unlock xa help checkpoint";
 /// Words between a verb and the name of its table.
-const BEFORE_NAMES: [&str; 9] =
-    ["only", "lateral", "ignore", "low_priority", "high_priority", "delayed", "quick", "into", "from"];
+const BEFORE_NAMES: &str = "only lateral ignore low_priority high_priority delayed quick into from";
 /// Behind these no list of tables goes on.
-const ENDS_OF_LISTS: [&str; 18] = [
-    "where",
-    "set",
-    "group",
-    "order",
-    "having",
-    "limit",
-    "values",
-    "select",
-    "union",
-    "returning",
-    "window",
-    "when",
-    "except",
-    "intersect",
-    "offset",
-    "fetch",
-    "do",
-    "value",
-];
+const ENDS_OF_LISTS: &str = "where set group order having limit values select union returning window when except \
+    intersect offset fetch do value";
 
 /// Where the reader is within one pair of parentheses.
 #[derive(Default, Clone, Copy)]
@@ -139,7 +84,7 @@ impl Names {
     /// Takes the names of one statement; false where it may touch any table.
     fn take(&mut self, words: &[Word<'_>]) -> bool {
         let Some(first) = words.iter().find(|word| word.text != "(") else { return true };
-        if !first.is(&KNOWN) {
+        if !first.is(KNOWN) {
             return false;
         }
         let mut levels = vec![Level::default()];
@@ -165,7 +110,7 @@ impl Names {
                     }
                 }
                 (_, ",") => expected = level.is_list.then_some(level.writes),
-                _ if expected.is_some() && word.is_name() && !word.is(&BEFORE_NAMES) && !word.is(&ENDS_OF_LISTS) => {
+                _ if expected.is_some() && word.is_name() && !word.is(BEFORE_NAMES) && !word.is(ENDS_OF_LISTS) => {
                     let (name, next) = last_part(words, at - 1);
                     at = next;
                     let is_called = words.get(next).is_some_and(|next| next.text == "(");
@@ -178,14 +123,14 @@ impl Names {
                 }
                 _ if opens && word.is_name() => {
                     let before = at.checked_sub(2).map(|before| words[before]);
-                    let is_alias = before.is_some_and(|word| word.is(&["as", "with", "recursive"]));
+                    let is_alias = before.is_some_and(|word| word.is("as with recursive"));
                     let schema = at.checked_sub(3).filter(|_| before.is_some_and(|word| word.text == "."));
                     let is_foreign = schema.is_some_and(|schema| words[schema].text != "pg_catalog");
                     if !is_alias && (is_foreign || !is_known_function(word.text)) {
                         return false;
                     }
                     // Behind these, columns and arguments stand in parentheses.
-                    if !word.is(&["insert", "replace", "using"]) {
+                    if !word.is("insert replace using") {
                         begin(word, before, level, &mut expected);
                     }
                 }
@@ -204,7 +149,7 @@ impl Names {
 fn begin(word: Word<'_>, before: Option<Word<'_>>, level: &mut Level, expected: &mut Option<bool>) {
     match word.text {
         // `for update` and `on duplicate key update` name none.
-        "update" if before.is_some_and(|before| before.is(&["for", "key"])) => {}
+        "update" if before.is_some_and(|before| before.is("for key")) => {}
         "update" => {
             *level = Level { is_list: true, writes: true };
             *expected = Some(true);
@@ -220,7 +165,7 @@ fn begin(word: Word<'_>, before: Option<Word<'_>>, level: &mut Level, expected: 
             *expected = Some(level.writes);
         }
         word if word.starts_with('@') => *expected = None,
-        word if ENDS_OF_LISTS.contains(&word) => {
+        word if is_among(ENDS_OF_LISTS, word) => {
             *level = Level::default();
             *expected = None;
         }
@@ -238,7 +183,11 @@ fn last_part(words: &[Word<'_>], first: usize) -> (String, usize) {
 }
 
 fn is_known_function(name: &str) -> bool {
-    [OPENED, FUNCTIONS].iter().any(|names| names.split_ascii_whitespace().any(|known| known == name))
+    is_among(OPENED, name) || is_among(FUNCTIONS, name)
+}
+
+fn is_among(words: &str, word: &str) -> bool {
+    words.split_ascii_whitespace().any(|known| known == word)
 }
 
 /// Keywords and types that stand before parentheses.
