@@ -13,7 +13,7 @@ use load::{AnswerLog, Attempt, Clock, Fatal, OneAnswer, Outcome, Slot, Timing, c
 
 use crate::answers;
 use crate::digest::Kind;
-use crate::options::{OnError, Pacing, Settings};
+use crate::options::{Pacing, Settings};
 use crate::portable::sqlstate;
 use crate::run::{Doing, Run};
 use crate::schedule::{How, Parameter, Schedule, Session, Statement, Transaction};
@@ -437,7 +437,7 @@ impl Client {
     fn ends_transaction(&self, error: &Error, transaction: &Transaction) -> bool {
         let is_alone = transaction.statements.len() == 1;
         let is_ended = matches!(error, Error::Retryable { .. }) || !self.schedule.is_mysql;
-        is_ended && !is_alone && self.settings.on_error == OnError::SkipTransaction
+        is_ended && !is_alone && self.settings.skips_ended
     }
 
     async fn roll_back(&mut self, attempt: &mut Attempt, counts: &mut Counts) -> Result<(), Fatal> {

@@ -144,12 +144,6 @@ pub enum Pacing {
     Fast,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnError {
-    SkipTransaction,
-    Continue,
-}
-
 /// How long a statement may run until it is cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatementLimit {
@@ -163,7 +157,8 @@ pub enum StatementLimit {
 pub struct Settings {
     pub pacing: Pacing,
     pub order: Order,
-    pub on_error: OnError,
+    /// The rest of a transaction that an error has ended is not sent.
+    pub skips_ended: bool,
     pub stall_limit: Duration,
     pub statement_limit: StatementLimit,
     /// How many times each session is replayed at once.
@@ -207,10 +202,7 @@ pub fn settings(options: &Options) -> Result<Settings, OptionError> {
             _ => Pacing::Fast,
         },
         order,
-        on_error: match options.choice("on_error", &["skip-transaction", "continue"])? {
-            0 => OnError::SkipTransaction,
-            _ => OnError::Continue,
-        },
+        skips_ended: options.choice("on_error", &["skip-transaction", "continue"])? == 0,
         stall_limit: options.duration("stall_limit")?,
         statement_limit: match options.value("statement_limit") {
             OptionValue::Text(text) if text == "auto" => StatementLimit::ByLog,
