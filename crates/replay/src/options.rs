@@ -197,10 +197,7 @@ pub fn settings(options: &Options) -> Result<Settings, OptionError> {
     let orders = [Order::Transaction, Order::Conflict, Order::Session, Order::Serial];
     let order = orders[options.choice("order", &orders.map(Order::name))?];
     Ok(Settings {
-        pacing: match pacing {
-            0 | 1 => Pacing::Due(speed),
-            _ => Pacing::Fast,
-        },
+        pacing: if pacing == 2 { Pacing::Fast } else { Pacing::Due(speed) },
         order,
         skips_ended: options.choice("on_error", &["skip-transaction", "continue"])? == 0,
         stall_limit: options.duration("stall_limit")?,
