@@ -313,18 +313,13 @@ impl Writer<'_, '_> {
             b'(' => self.open(),
             b')' => self.close(),
             b',' => self.comma(),
-            b'.' | b'[' | b'{' => {
+            _ => {
                 self.is_no_literal();
                 if mark == b'{' {
                     self.blank();
                 }
                 self.out.push(mark);
-                self.before = Before::Tight;
-            }
-            _ => {
-                self.is_no_literal();
-                self.out.push(mark);
-                self.before = Before::Close;
+                self.before = if matches!(mark, b'.' | b'[' | b'{') { Before::Tight } else { Before::Close };
             }
         }
     }
