@@ -260,7 +260,7 @@ impl Writer<'_, '_> {
         let from = self.out.len();
         let mut end = 0;
         for token in Tokens::new(inner, self.dialect) {
-            self.gap(&inner[end..token.start]);
+            self.out.extend_from_slice(blanks(&inner[end..token.start]));
             match token.kind {
                 Kind::Unfinished => {
                     self.out.truncate(from);
@@ -272,13 +272,9 @@ impl Writer<'_, '_> {
             }
             end = token.end;
         }
-        self.gap(&inner[end..]);
+        self.out.extend_from_slice(blanks(&inner[end..]));
         self.out.extend_from_slice(b"*/");
         self.before = Before::Keyword;
-    }
-
-    fn gap(&mut self, gap: &[u8]) {
-        self.out.extend_from_slice(blanks(gap));
     }
 
     fn operator(&mut self, operator: &[u8]) {
