@@ -37,16 +37,11 @@ struct Header<'a> {
     time_us: Option<i64>,
     start_us: Option<i64>,
     set_timestamp_us: Option<i64>,
-    query_time_us: Option<u64>,
-    user: &'a [u8],
-    host: &'a [u8],
-    session: u64,
     schema: Option<&'a [u8]>,
     used: Option<&'a [u8]>,
-    rows_sent: Option<u64>,
-    rows_affected: Option<u64>,
-    errno: Option<Code>,
     bytes_received: usize,
+    /// What is handed on as it is read.
+    event: Event<'a>,
 }
 
 /// How a statement ends.
@@ -88,7 +83,7 @@ impl SlowLog {
             return Some(line.len());
         }
         let (header, length) = read_header(input, is_last)?;
-        if header.query_time_us.is_none() {
+        if header.event.duration_us.is_none() {
             sink(problem(if length == input.len() { What::CutAtEnd } else { What::NoEntry }));
             self.is_skipping = true;
             return Some(length.max(line.len() + 1) - 1);
@@ -131,7 +126,7 @@ impl SlowLog {
         is_last: bool,
         sink: &mut dyn FnMut(Found<'_>),
     ) -> Option<usize> {
-        let dialect = self.modes.of_session(header.session);
+        let dialect = self.modes.of_session(header.event.session);
         let rest = &input[length..];
         match end_of(rest, is_last, dialect, header.bytes_received) {
             End::NeedsMore => None,
@@ -152,29 +147,23 @@ impl SlowLog {
             self.database.clear();
             self.database.extend_from_slice(used);
         }
-        let duration_us = header.query_time_us.unwrap_or(0);
+        let duration_us = header.event.duration_us.unwrap_or(0);
         let fine = header.start_us.or(header.time_us.map(|end_us| end_us - duration_us as i64));
         let start_us = fine.or(header.set_timestamp_us).unwrap_or(0);
         let act = act_of(text);
-        self.modes.note(act, header.session, text);
+        self.modes.note(act, header.event.session, text);
         let is_statement = act == Act::Statement;
         sink(Found::Event(Event {
             line: self.line,
             act,
-            session: header.session,
-            user: header.user,
-            host: header.host,
             database: header.schema.unwrap_or(&self.database),
             start_us,
             logged_us: start_us + duration_us as i64,
-            duration_us: Some(duration_us),
             is_coarse: fine.is_none(),
             text: if is_statement { text } else { b"" },
             // A command of MySQL has the rows of the statement before it.
-            rows_sent: header.rows_sent.filter(|_| is_statement),
-            rows_affected: header.rows_affected,
-            error: header.errno,
-            ..Event::default()
+            rows_sent: header.event.rows_sent.filter(|_| is_statement),
+            ..header.event
         }));
     }
 }
@@ -209,8 +198,9 @@ fn read_header(input: &[u8], is_last: bool) -> Option<(Header<'_>, usize)> {
     loop {
         let line = line_of(&input[at..], is_last)?;
         let is_next = at > 0
-            && (line.starts_with(b"# Time: ") || (line.starts_with(b"# User@Host: ") && !header.user.is_empty()));
-        if !line.starts_with(b"#") || line.starts_with(ADMINISTRATOR) || (is_next && header.query_time_us.is_some()) {
+            && (line.starts_with(b"# Time: ") || (line.starts_with(b"# User@Host: ") && !header.event.user.is_empty()));
+        if !line.starts_with(b"#") || line.starts_with(ADMINISTRATOR) || (is_next && header.event.duration_us.is_some())
+        {
             break;
         }
         header.read_line(line);
@@ -267,16 +257,16 @@ impl<'a> Header<'a> {
             Some(at) => (&account[..at], &account[at + 5..]),
             None => (account, &b""[..]),
         };
-        self.session = number_of(id.trim_ascii()).unwrap_or(self.session);
+        self.event.session = number_of(id.trim_ascii()).unwrap_or(self.event.session);
         let (user, host) = match memmem::find(account, b" @ ") {
             Some(at) => (&account[..at], &account[at + 3..]),
             None => (account, &b""[..]),
         };
-        self.user = memchr(b'[', user).map_or(user, |at| &user[..at]);
+        self.event.user = memchr(b'[', user).map_or(user, |at| &user[..at]);
         let address =
             memchr(b'[', host).map_or(&b""[..], |at| host[at + 1..].strip_suffix(b"]").unwrap_or(&host[at + 1..]));
         let name = memchr(b'[', host).map_or(host, |at| &host[..at]).trim_ascii();
-        self.host = if name.is_empty() { address } else { name };
+        self.event.host = if name.is_empty() { address } else { name };
     }
 
     /// `Key: value  Key: value`; a value may be empty.
@@ -291,12 +281,12 @@ impl<'a> Header<'a> {
 
     fn read_pair(&mut self, key: &[u8], value: &'a [u8]) {
         match key {
-            b"Query_time" => self.query_time_us = times::secs_us(value),
-            b"Rows_sent" => self.rows_sent = number_of(value),
-            b"Rows_affected" => self.rows_affected = number_of(value),
-            b"Thread_id" | b"Id" => self.session = number_of(value).unwrap_or(self.session),
+            b"Query_time" => self.event.duration_us = times::secs_us(value),
+            b"Rows_sent" => self.event.rows_sent = number_of(value),
+            b"Rows_affected" => self.event.rows_affected = number_of(value),
+            b"Thread_id" | b"Id" => self.event.session = number_of(value).unwrap_or(self.event.session),
             b"Schema" => self.schema = Some(value),
-            b"Errno" | b"Last_errno" if value != b"0" => self.errno = Some(Code::of(value)),
+            b"Errno" | b"Last_errno" if value != b"0" => self.event.error = Some(Code::of(value)),
             b"Bytes_received" => self.bytes_received = number_of(value).unwrap_or(0),
             b"Start" => self.start_us = times::long(value, 0).map(|(start, _)| start),
             _ => {}
