@@ -124,16 +124,15 @@ fn format_of(path: &Path, head: &[u8], reading: &Reading, options: &Options) -> 
 
 /// The time of the first entry; files without one come last.
 fn first_us(head: &[u8], format: Format, reading: &Reading) -> i64 {
-    let mut first = i64::MAX;
+    let mut first = None;
     format.reader(reading).read(head, false, &mut |found| {
         if let Found::Event(event) = found
             && event.act != Act::Restart
-            && first == i64::MAX
         {
-            first = event.logged_us;
+            first.get_or_insert(event.logged_us);
         }
     });
-    first
+    first.unwrap_or(i64::MAX)
 }
 
 /// Reads all logs in the order of their first entries and hands each event on with its dialect.
@@ -154,7 +153,7 @@ pub fn read_logs(
     for (index, log) in logs.iter().enumerate() {
         overlap.next_starts_us = logs.get(index + 1).map_or(i64::MAX, |next| next.order.0);
         read_log(log, &mut overlap, &mut modes[log.format as usize], &mut summary, sink)?;
-        overlap.turn();
+        overlap.seen = std::mem::take(&mut overlap.kept);
     }
     summary.expect_few_bad(options.max_bad.unwrap_or(0.01))?;
     Ok(summary)
@@ -298,9 +297,5 @@ impl Overlap {
         }
         let count = self.seen.get_mut(&hash).filter(|count| **count > 0);
         count.map(|count| *count -= 1).is_some()
-    }
-
-    fn turn(&mut self) {
-        self.seen = std::mem::take(&mut self.kept);
     }
 }
