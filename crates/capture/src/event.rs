@@ -38,10 +38,7 @@ pub struct Event<'a> {
 impl Event<'_> {
     /// Rows sent or changed.
     pub fn rows(&self) -> Option<u64> {
-        match (self.rows_sent, self.rows_affected) {
-            (Some(sent), Some(affected)) => Some(sent.max(affected)),
-            (sent, affected) => sent.or(affected),
-        }
+        self.rows_sent.max(self.rows_affected)
     }
 }
 
