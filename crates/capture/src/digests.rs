@@ -123,7 +123,7 @@ fn top_of(bucket: u16) -> u64 {
 #[derive(Debug, Default)]
 pub struct Digests {
     by_key: HashMap<Box<[u8]>, u32>,
-    rows: Vec<Digest>,
+    pub rows: Vec<Digest>,
     other: Option<u32>,
     /// Database, a zero byte, digest text.
     key: Vec<u8>,
@@ -133,14 +133,6 @@ pub struct Digests {
 impl Digests {
     pub fn new(merge_numbered_names: bool) -> Digests {
         Digests { merge_numbered_names, ..Digests::default() }
-    }
-
-    pub fn rows(&self) -> &[Digest] {
-        &self.rows
-    }
-
-    pub fn into_rows(self) -> Vec<Digest> {
-        self.rows
     }
 
     /// Counts a statement, and gives the place of its digest.
@@ -217,7 +209,7 @@ mod tests {
         let first = digests.add(&event("select a from t where b = 1"), Dialect::MYSQL);
         assert_eq!(digests.add(&event("SELECT a FROM t WHERE b = 'x'"), Dialect::MYSQL), first);
         assert_ne!(digests.add(&event("select b from t where b = 1"), Dialect::MYSQL), first);
-        let digest = &digests.rows()[first as usize];
+        let digest = &digests.rows[first as usize];
         assert_eq!((digest.calls, digest.total_us, digest.rows), (2, 200, 4));
     }
 
@@ -242,8 +234,8 @@ mod tests {
             let text = format!("select a from t{number}");
             digests.add(&Event { text: text.as_bytes(), ..Event::default() }, Dialect::MYSQL);
         }
-        assert_eq!(digests.rows().len(), DIGESTS_MAX + 1);
-        let other = digests.rows().last().unwrap();
+        assert_eq!(digests.rows.len(), DIGESTS_MAX + 1);
+        let other = digests.rows.last().unwrap();
         assert_eq!((other.text.as_slice(), other.calls), (OTHER, 5));
     }
 

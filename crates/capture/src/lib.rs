@@ -68,7 +68,7 @@ pub fn profile(paths: &[PathBuf], options: &Options) -> Result<Profile, Refused>
             digests.add(event, dialect);
         }
     })?;
-    let mut digests = digests.into_rows();
+    let mut digests = digests.rows;
     digests.sort_by(|one, other| (other.total_us, other.calls, one.id).cmp(&(one.total_us, one.calls, other.id)));
     Ok(Profile { digests, summary })
 }

@@ -56,7 +56,7 @@ pub fn capture(logs: &[PathBuf], out: &Path, making: &Making) -> Result<(u64, Co
     contents.most_sessions = sessions.most_at_once;
     contents.connects = sessions.connects;
     contents.add(&summary);
-    let bytes = writer.finish(digests.rows(), &contents)?;
+    let bytes = writer.finish(&digests.rows, &contents)?;
     Ok((bytes, contents))
 }
 
@@ -121,9 +121,9 @@ impl Maker {
 
     fn statement(&mut self, event: &Event<'_>, format: Format, dialect: Dialect) -> io::Result<()> {
         let digest = self.digests.add(event, dialect);
-        let row = &self.digests.rows()[digest as usize];
-        while self.effects.len() < self.digests.rows().len() {
-            let text = &self.digests.rows()[self.effects.len()].text;
+        let row = &self.digests.rows[digest as usize];
+        while self.effects.len() < self.digests.rows.len() {
+            let text = &self.digests.rows[self.effects.len()].text;
             self.effects.push(effect_of(text, dialect.is_mysql()));
         }
         let Some((session, _)) = self.sessions.of(event) else { return Ok(()) };
