@@ -94,6 +94,7 @@ impl Names {
         while at < words.len() {
             let word = words[at];
             let level = levels.last_mut().expect("one level is never closed");
+            let before = at.checked_sub(1).map(|before| words[before]);
             let opens = words.get(at + 1).is_some_and(|next| next.text == "(");
             at += 1;
             match (word.kind, word.text) {
@@ -122,7 +123,6 @@ impl Names {
                     }
                 }
                 _ if opens && word.is_name() => {
-                    let before = at.checked_sub(2).map(|before| words[before]);
                     let is_alias = before.is_some_and(|word| word.is("as with recursive"));
                     let schema = at.checked_sub(3).filter(|_| before.is_some_and(|word| word.text == "."));
                     let is_foreign = schema.is_some_and(|schema| words[schema].text != "pg_catalog");
@@ -134,10 +134,7 @@ impl Names {
                         begin(word, before, level, &mut expected);
                     }
                 }
-                (Kind::Word, _) => {
-                    let before = at.checked_sub(2).map(|before| words[before]);
-                    begin(word, before, level, &mut expected);
-                }
+                (Kind::Word, _) => begin(word, before, level, &mut expected),
                 _ => {}
             }
         }
