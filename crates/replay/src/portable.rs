@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use capture::{Dialect, Kind, Token, Tokens, quoted};
 
-use crate::schedule::{How, Schedule, Statement, Text};
+use crate::schedule::{How, Schedule, Text};
 
 /// The text for the other kind of server; None where the statement is not one that both read.
 pub fn ported(text: &[u8], from: Dialect) -> Option<Vec<u8>> {
@@ -251,7 +251,7 @@ pub fn for_other_kind(schedule: &Schedule) -> Schedule {
             How::Text | How::Use(_) | How::PreparedAgain(_) => one.text = texts.ported(one.text, &mut other.texts),
             How::Prepared(_) if is_bound => one.text = texts.with_marks(one.text, &mut other.texts),
             How::Prepared(_) | How::Unnamed => {
-                let statement = with_literals(schedule, one, from);
+                let statement = with_literals(schedule, one.text, one.values, from);
                 (one.text, one.how, one.values.1) = (put(&mut other.texts, &statement), How::Text, 0);
             }
         }
@@ -260,8 +260,8 @@ pub fn for_other_kind(schedule: &Schedule) -> Schedule {
         *text = texts.with_marks(*text, &mut other.texts);
     }
     for sample in &mut other.samples {
-        let statement = Statement { text: sample.text, values: sample.values, ..schedule.statements[0] };
-        sample.text = put(&mut other.texts, &with_literals(schedule, &statement, from));
+        let statement = with_literals(schedule, sample.text, sample.values, from);
+        sample.text = put(&mut other.texts, &statement);
         sample.values.1 = 0;
     }
     other
@@ -307,9 +307,8 @@ fn has_order(text: &[u8]) -> bool {
 }
 
 /// A statement of PostgreSQL with its values in it, as MySQL reads them.
-fn with_literals(schedule: &Schedule, statement: &Statement, from: Dialect) -> Vec<u8> {
-    let (first, count) = (statement.values.0 as usize, usize::from(statement.values.1));
-    let values = &schedule.values[first..first + count];
+fn with_literals(schedule: &Schedule, text: Text, values: (u32, u16), from: Dialect) -> Vec<u8> {
+    let values = &schedule.values[values.0 as usize..][..usize::from(values.1)];
     let literal = |number: usize, counts_rows: bool| {
         let value = number.checked_sub(1).and_then(|at| values.get(at)).and_then(|value| value.text());
         let Some(value) = value.map(|value| schedule.bytes(value)) else { return b"NULL".to_vec() };
@@ -318,14 +317,14 @@ fn with_literals(schedule: &Schedule, statement: &Statement, from: Dialect) -> V
         }
         quoted(value, true)
     };
-    ported_with(schedule.bytes(statement.text), from, &literal).unwrap_or_default()
+    ported_with(schedule.bytes(text), from, &literal).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::Parameter;
     use crate::schedule::tests::{statement, timed_schedule};
+    use crate::schedule::{Parameter, Statement};
 
     fn text(text: &str, from: Dialect) -> Option<String> {
         ported(text.as_bytes(), from).map(|text| String::from_utf8(text).unwrap())
