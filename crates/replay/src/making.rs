@@ -11,28 +11,14 @@ use crate::assignment::assigned;
 use crate::cuts::Cuts;
 use crate::digest::{About, Kind};
 use crate::filter::{Filter, Wanted, Why, Window};
-use crate::plans::{Execution, samples};
+use crate::plans::samples;
 use crate::portable::{for_other_kind, is_collated, is_control, ported, sqlstate};
-use crate::schedule::{Facts, How, Parameter, Portable, Schedule, Session, Span, Statement, Text, Transaction};
+use crate::schedule::{Facts, How, Parameter, Portable, Raw, Schedule, Session, Span, Statement, Text, Transaction};
 use crate::sharing::share;
 use crate::units::Held;
 
 /// Bytes of statements that are held in memory while they are replayed.
 const BYTES_MAX: usize = 2 << 30;
-
-/// A statement before its session is whole.
-struct Raw {
-    session: u64,
-    transaction: u64,
-    ends: bool,
-    start_us: i64,
-    duration_us: u64,
-    /// The number of its database, from 1 on.
-    database: u32,
-    /// Where its entry stands in the logs.
-    place: i64,
-    statement: Statement,
-}
 
 /// A session of the log as it is met.
 #[derive(Default)]
@@ -455,7 +441,7 @@ impl Maker<'_> {
             longest_us: self.raws.iter().map(|raw| raw.duration_us).max().unwrap_or(0),
             ..Facts::default()
         };
-        self.schedule.samples = samples(self.raws.iter().map(Raw::execution), &self.schedule);
+        self.schedule.samples = samples(&self.raws, &self.schedule);
         let left_out = std::mem::take(&mut self.left_out);
         facts.left_out = left_out.into_iter().map(|(kind, (count, why))| (kind.to_owned(), count, why)).collect();
         // A sort that is stable keeps the order of each session.
@@ -584,16 +570,6 @@ impl Maker<'_> {
                 ends_unit: !goes_on || is_last,
             });
         }
-    }
-}
-
-impl Raw {
-    fn execution(&self) -> Execution<'_> {
-        Execution { statement: &self.statement, duration_us: self.duration_us, database: self.database }
-    }
-
-    fn end_us(&self) -> i64 {
-        self.start_us + self.duration_us as i64
     }
 }
 

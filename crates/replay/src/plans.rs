@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use capture::{Dialect, Kind, Tokens, quoted};
 use load::NamedStatement;
 
-use crate::schedule::{Sample, Schedule, Statement};
+use crate::schedule::{Raw, Sample, Schedule};
 
 /// Digests without a verdict that take most of the time.
 const DIGESTS_MAX: usize = 50;
@@ -14,32 +14,23 @@ const DIGESTS_MAX: usize = 50;
 const TEXT_MAX: u32 = 256 * 1024;
 const EXPLAINED: &[&[u8]] = &[b"select", b"with", b"insert", b"update", b"delete", b"replace", b"merge", b"values"];
 
-/// One execution in the log.
-#[derive(Clone, Copy)]
-pub struct Execution<'a> {
-    pub statement: &'a Statement,
-    pub duration_us: u64,
-    /// The number of its database, from 1 on.
-    pub database: u32,
-}
-
 /// Those that succeeded in production. Executions with one text are one.
-pub fn samples<'a>(all: impl Iterator<Item = Execution<'a>>, schedule: &Schedule) -> Vec<Sample> {
-    let mut by_digest: BTreeMap<u32, Vec<Execution>> = BTreeMap::new();
+pub fn samples(all: &[Raw], schedule: &Schedule) -> Vec<Sample> {
+    let mut by_digest: BTreeMap<u32, Vec<&Raw>> = BTreeMap::new();
     let mut several = false;
-    for one in all.filter(|one| one.statement.is_counted && one.statement.error.is_none()) {
+    for one in all.iter().filter(|one| one.statement.is_counted && one.statement.error.is_none()) {
         several |= one.database > 1;
         if is_explained(schedule.bytes(one.statement.text), schedule.dialect()) {
             by_digest.entry(one.statement.digest).or_default().push(one);
         }
     }
-    let of_digest = |(digest, mut executions): (u32, Vec<Execution>)| {
+    let of_digest = |(digest, mut executions): (u32, Vec<&Raw>)| {
         executions.sort_by_key(|one| one.duration_us);
         let last = executions.len() - 1;
         let places = [("", last / 2), ("p95", last * 95 / 100), ("longest", last)];
         let mut found: Vec<Sample> = Vec::new();
         for (which, at) in places {
-            let Execution { statement, database, .. } = executions[at];
+            let Raw { statement, database, .. } = executions[at];
             let database = database.checked_sub(1).filter(|_| several);
             let sample = Sample { digest, which, text: statement.text, values: statement.apart(), database };
             if !found.iter().any(|known| (known.text, known.values) == (sample.text, sample.values)) {

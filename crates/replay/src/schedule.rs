@@ -64,6 +64,26 @@ impl Statement {
     }
 }
 
+/// A statement before its session is whole.
+pub struct Raw {
+    pub session: u64,
+    pub transaction: u64,
+    pub ends: bool,
+    pub start_us: i64,
+    pub duration_us: u64,
+    /// The number of its database, from 1 on.
+    pub database: u32,
+    /// Where its entry stands in the logs.
+    pub place: i64,
+    pub statement: Statement,
+}
+
+impl Raw {
+    pub fn end_us(&self) -> i64 {
+        self.start_us + self.duration_us as i64
+    }
+}
+
 /// A parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parameter {
