@@ -195,11 +195,11 @@ impl Maker<'_> {
         }
         let again = self.prepared.and_then(|_| values_again(one));
         let is_again = again.is_some();
-        let values = match again {
-            Some(values) => self.kept(values.into_iter()),
-            None => self.values(one.parameters),
-        };
-        let Some(values) = values else {
+        let values = again.or_else(|| {
+            let bound = |value: Option<Vec<u8>>| value.map_or(Bound::Null, Bound::Text);
+            Some(parameters(one.parameters)?.into_iter().map(bound).collect())
+        });
+        let Some(values) = values.and_then(|values| self.kept(values)) else {
             let why = "the list of parameters cannot be read".to_owned();
             self.left_out.entry("parameters").or_insert((0, why)).0 += 1;
             return Ok(());
@@ -347,12 +347,8 @@ impl Maker<'_> {
         self.push_uncounted(one, place, How::Text, text);
     }
 
-    fn values(&mut self, list: &[u8]) -> Option<(u32, u16)> {
-        self.kept(parameters(list)?.into_iter().map(|value| value.map_or(Bound::Null, Bound::Text)))
-    }
-
     /// The place of a statement's parameters; none where they are too many.
-    fn kept(&mut self, values: impl ExactSizeIterator<Item = Bound>) -> Option<(u32, u16)> {
+    fn kept(&mut self, values: Vec<Bound>) -> Option<(u32, u16)> {
         let first = self.schedule.values.len() as u32;
         let count = u16::try_from(values.len()).ok()?;
         for value in values {
