@@ -301,14 +301,9 @@ impl Client {
         let limit_ns = self.schedule.statement_limit_ns(statement, self.settings.statement_limit);
         self.run.asks(self.number, start_ns.saturating_add(limit_ns));
         let answered = match self.answers.clone() {
-            None => self.send(statement, None).await,
+            None => self.send(statement, false).await,
             Some((log, Noting::Pass)) => self.send_noting(at, statement, &log).await,
-            Some((_, Noting::Trial)) => {
-                let mut rows = std::mem::take(&mut self.rows);
-                let answered = self.send(statement, Some(&mut rows)).await;
-                self.rows = rows;
-                answered
-            }
+            Some((_, Noting::Trial)) => self.send(statement, true).await,
         };
         let end_ns = self.slot.clock.now_ns();
         counts[Count::Cancelled as usize] += u64::from(self.run.answered(self.number, end_ns));
@@ -328,7 +323,7 @@ impl Client {
             Kind::Other => attempt.other += 1,
         }
         if let Some((log, _)) = self.answers.as_ref().filter(|(_, noting)| *noting == Noting::Trial) {
-            log.note(at, self.hashed(statement, &answered, &self.rows));
+            log.note(at, self.hashed(statement, &answered));
             counts[Count::HashingUs as usize] += self.slot.clock.now_ns() - end_ns;
         }
         counts[Count::Statements as usize] += 1;
@@ -361,9 +356,9 @@ impl Client {
         Ok(Some(error))
     }
 
-    fn hashed(&self, statement: &Statement, answered: &Result<Answer, Error>, rows: &Rows) -> OneAnswer {
+    fn hashed(&self, statement: &Statement, answered: &Result<Answer, Error>) -> OneAnswer {
         let about = &self.schedule.digests[statement.digest as usize];
-        let answer = answers::of(answered, rows, about.has_sums, self.settings.float_digits);
+        let answer = answers::of(answered, &self.rows, about.has_sums, self.settings.float_digits);
         match self.schedule.facts.portable {
             Some(_) => answers::of_any_kind(answer, answered),
             None => answer,
@@ -380,24 +375,22 @@ impl Client {
             self.connection.query_bytes(format!("SET timestamp = {second}").as_bytes()).await?;
             self.second = Some(second);
         }
-        let mut rows = std::mem::take(&mut self.rows);
-        let answered = self.send(statement, Some(&mut rows)).await;
+        let answered = self.send(statement, true).await;
         if statement.is_counted && !matches!(answered, Err(Error::Protocol(_) | Error::Client(_))) {
-            let mut answer = self.hashed(statement, &answered, &rows);
+            let mut answer = self.hashed(statement, &answered);
             if !is_portable && answered.as_ref().is_ok_and(|answer| answer.warnings > 0) {
-                answer.warnings = match self.connection.query_bytes_into(b"SHOW WARNINGS", &mut rows).await {
-                    Ok(_) => answers::warnings(&rows),
+                answer.warnings = match self.connection.query_bytes_into(b"SHOW WARNINGS", &mut self.rows).await {
+                    Ok(_) => answers::warnings(&self.rows),
                     Err(error) => return Err(error),
                 };
             }
             log.note(at, answer);
         }
-        self.rows = rows;
         answered
     }
 
-    /// Sends a statement; with `rows`, what it returns is kept there.
-    async fn send(&mut self, statement: &Statement, rows: Option<&mut Rows>) -> Result<Answer, Error> {
+    /// Sends a statement, and keeps what it returns where that is asked for.
+    async fn send(&mut self, statement: &Statement, keeps_rows: bool) -> Result<Answer, Error> {
         let schedule = &self.schedule;
         let text = schedule.bytes(statement.text);
         let (first, count) = (statement.values.0 as usize, usize::from(statement.values.1));
@@ -417,7 +410,7 @@ impl Client {
             &many[..]
         };
         let connection = &mut self.connection;
-        match (statement.how, rows) {
+        match (statement.how, keeps_rows.then_some(&mut self.rows)) {
             (How::Text, None) => connection.query_bytes(text).await,
             (How::Text, Some(rows)) => connection.query_bytes_into(text, rows).await,
             (How::Unnamed, None) => connection.execute_unnamed(text, values).await,
