@@ -9,7 +9,7 @@ use crate::bytes::number_of;
 use crate::event::{Act, Event, hash_of};
 use crate::format::Format;
 use crate::normal::normalise;
-use crate::private::literals::{TYPES, string_value};
+use crate::private::literals::{TYPES, decode};
 use crate::tokens::{Dialect, Kind, Token, Tokens, is_name};
 
 /// Quotes and escapes as sessions have them that do not change `sql_mode`; of others no values are taken.
@@ -62,7 +62,7 @@ fn value(text: &[u8]) -> Option<(Bound, usize)> {
     let value = match token.kind {
         Kind::Number => number(bytes, sign == 1)?,
         _ if sign == 1 => return None,
-        Kind::String if bytes[0] == b'\'' => Bound::Text(string_value(bytes, USUAL)),
+        Kind::String if bytes[0] == b'\'' => Bound::Text(decode(bytes, USUAL).value),
         Kind::Word if bytes.eq_ignore_ascii_case(b"null") => Bound::Null,
         _ => return None,
     };

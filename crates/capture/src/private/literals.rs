@@ -322,20 +322,15 @@ pub fn quoted(value: &[u8], has_escapes: bool) -> Vec<u8> {
 }
 
 /// What a string literal stands for.
-struct Literal<'a> {
+pub(crate) struct Literal<'a> {
     /// Written in front of the value again.
     prefix: &'a [u8],
-    value: Vec<u8>,
+    pub value: Vec<u8>,
     /// Of digits in another base.
     base: Option<u8>,
 }
 
-/// The value of a string as it is written.
-pub(crate) fn string_value(text: &[u8], dialect: Dialect) -> Vec<u8> {
-    decode(text, dialect).value
-}
-
-fn decode(text: &[u8], dialect: Dialect) -> Literal<'_> {
+pub(crate) fn decode(text: &[u8], dialect: Dialect) -> Literal<'_> {
     if !dialect.is_mysql() && text[0] == b'$' {
         let tag = text[1..].iter().position(|byte| *byte == b'$').map_or(0, |at| at + 2);
         let value = text.get(tag..text.len().saturating_sub(tag)).unwrap_or_default().to_vec();
