@@ -57,7 +57,6 @@ enum End {
         entry: usize,
         what: What,
     },
-    NeedsMore,
 }
 
 impl SlowLog {
@@ -128,8 +127,7 @@ impl SlowLog {
     ) -> Option<usize> {
         let dialect = self.modes.of_session(header.event.session);
         let rest = &input[length..];
-        match end_of(rest, is_last, dialect, header.bytes_received) {
-            End::NeedsMore => None,
+        match end_of(rest, is_last, dialect, header.bytes_received)? {
             End::Broken { at, entry, what } => {
                 let line = self.line + lines_in(&input[..length + at]);
                 sink(Found::Problem(Problem { line, what }));
@@ -294,37 +292,35 @@ impl<'a> Header<'a> {
     }
 }
 
-/// Finds the end of a statement that `text` begins with.
-fn end_of(text: &[u8], is_last: bool, dialect: Dialect, bytes_received: usize) -> End {
+/// Finds the end of a statement that `text` begins with; none where that needs more.
+fn end_of(text: &[u8], is_last: bool, dialect: Dialect, bytes_received: usize) -> Option<End> {
+    let cut = End::Broken { at: 0, entry: text.len(), what: What::CutAtEnd };
     if text.starts_with(ADMINISTRATOR) {
-        return match memchr(b'\n', text) {
-            Some(at) => End::Whole { text: text[..at].strip_suffix(b";").map_or(at, <[u8]>::len), entry: at + 1 },
-            None if is_last => End::Broken { at: 0, entry: text.len(), what: What::CutAtEnd },
-            None => End::NeedsMore,
+        return match whole_line(text) {
+            Some(line) => {
+                Some(End::Whole { text: line.strip_suffix(b";").unwrap_or(line).len(), entry: line.len() + 1 })
+            }
+            None => is_last.then_some(cut),
         };
     }
     // A text statement has five bytes less than its packet.
     let sent = bytes_received.wrapping_sub(5);
     if sent > 0 && text.get(sent..sent.saturating_add(2)) == Some(b";\n") {
-        match follows(&text[sent + 2..], is_last) {
-            Follows::More => return End::NeedsMore,
-            Follows::Header | Follows::CutHeader | Follows::End => return End::Whole { text: sent, entry: sent + 2 },
+        match follows(&text[sent + 2..], is_last)? {
             Follows::Nothing => {}
+            _ => return Some(End::Whole { text: sent, entry: sent + 2 }),
         }
     }
     let mut scan = Scan::new(dialect);
     for at in memchr_iter(b'\n', text) {
-        let found = follows(&text[at + 1..], is_last);
+        let found = follows(&text[at + 1..], is_last)?;
         if found == Follows::Nothing {
             continue;
-        }
-        if found == Follows::More {
-            return End::NeedsMore;
         }
         let is_terminated = at > 0 && text[at - 1] == b';';
         let (opened, what) = match scan.to(text, at) {
             Inside::Nothing | Inside::LineComment if is_terminated => {
-                return End::Whole { text: at - 1, entry: at + 1 };
+                return Some(End::Whole { text: at - 1, entry: at + 1 });
             }
             _ if found == Follows::CutHeader => continue,
             Inside::Nothing | Inside::LineComment => (0, What::CutEntry),
@@ -332,15 +328,12 @@ fn end_of(text: &[u8], is_last: bool, dialect: Dialect, bytes_received: usize) -
             Inside::Comment { opened } => (opened, What::OpenComment),
         };
         let what = if found == Follows::End { What::CutAtEnd } else { what };
-        return End::Broken { at: opened, entry: at + 1, what };
+        return Some(End::Broken { at: opened, entry: at + 1, what });
     }
-    match is_last {
-        true => End::Broken { at: 0, entry: text.len(), what: What::CutAtEnd },
-        false => End::NeedsMore,
-    }
+    is_last.then_some(cut)
 }
 
-/// What stands behind a line end.
+/// What stands behind a line end, as far as the bytes show it.
 #[derive(Debug, PartialEq, Eq)]
 enum Follows {
     /// A whole header or a banner.
@@ -349,26 +342,24 @@ enum Follows {
     CutHeader,
     End,
     Nothing,
-    /// More bytes are needed to see it.
-    More,
 }
 
-fn follows(text: &[u8], is_last: bool) -> Follows {
+/// None where more bytes are needed to see it.
+fn follows(text: &[u8], is_last: bool) -> Option<Follows> {
     match text.first() {
-        None if is_last => Follows::End,
-        None => Follows::More,
+        None => is_last.then_some(Follows::End),
         Some(b'#') => header_follows(text, is_last),
         Some(b'/' | b'A'..=b'Z') => banner_follows(text, is_last),
-        Some(_) => Follows::Nothing,
+        Some(_) => Some(Follows::Nothing),
     }
 }
 
 /// The lines of a header in their order: `# Time:` or `# User@Host:`, more `#` lines with `# Query_time:` among them,
 /// then `use` or `SET`. At the end of a file it may be cut.
-fn header_follows(text: &[u8], is_last: bool) -> Follows {
+fn header_follows(text: &[u8], is_last: bool) -> Option<Follows> {
     let heads = [&b"# Time: "[..], b"# User@Host: "];
     if !heads.iter().any(|head| text.starts_with(head) || (head.starts_with(text) && text.len() < head.len())) {
-        return Follows::Nothing;
+        return Some(Follows::Nothing);
     }
     let (mut at, mut has_account, mut has_time) = (0, false, false);
     while let Some(length) = memchr(b'\n', &text[at..]) {
@@ -377,20 +368,20 @@ fn header_follows(text: &[u8], is_last: bool) -> Follows {
         has_time |= has_account && line.starts_with(b"# Query_time: ");
         if !line.starts_with(b"#") {
             let is_whole = has_time && (line.starts_with(b"use ") || line.starts_with(b"SET "));
-            return if is_whole { Follows::Header } else { Follows::Nothing };
+            return Some(if is_whole { Follows::Header } else { Follows::Nothing });
         }
         at += length + 1;
     }
-    if is_last { Follows::CutHeader } else { Follows::More }
+    is_last.then_some(Follows::CutHeader)
 }
 
-fn banner_follows(text: &[u8], is_last: bool) -> Follows {
+fn banner_follows(text: &[u8], is_last: bool) -> Option<Follows> {
     match memchr(b'\n', &text[..text.len().min(BANNER_MAX)]) {
-        Some(length) if !is_banner(&text[..length]) => Follows::Nothing,
-        Some(length) if text[length + 1..].starts_with(b"Tcp port:") => Follows::Header,
-        Some(length) if text.len() < length + 10 && !is_last => Follows::More,
-        None if text.len() < BANNER_MAX && !is_last => Follows::More,
-        Some(_) | None => Follows::Nothing,
+        Some(length) if !is_banner(&text[..length]) => Some(Follows::Nothing),
+        Some(length) if text[length + 1..].starts_with(b"Tcp port:") => Some(Follows::Header),
+        Some(length) if text.len() < length + 10 && !is_last => None,
+        None if text.len() < BANNER_MAX && !is_last => None,
+        Some(_) | None => Some(Follows::Nothing),
     }
 }
 

@@ -33,7 +33,6 @@ struct Field {
 enum Row {
     Whole { fields: usize, length: usize },
     Broken,
-    NeedsMore,
 }
 
 impl CsvLog {
@@ -47,7 +46,7 @@ impl CsvLog {
         }
         let mut fields = [Field::default(); FIELDS_MAX];
         self.unquoted.clear();
-        let what = match split(input, &mut fields, &mut self.unquoted) {
+        let what = match split(input, &mut fields, &mut self.unquoted)? {
             Row::Whole { fields: count, length } if (23..=FIELDS_MAX).contains(&count) => {
                 if self.hand_on(input, &fields, sink) {
                     return Some(length);
@@ -57,7 +56,6 @@ impl CsvLog {
             Row::Whole { fields: 1, length } if length <= 2 => return Some(length),
             Row::Whole { fields, .. } => What::FieldCount(fields),
             Row::Broken => What::NoEntry,
-            Row::NeedsMore => return None,
         };
         sink(Found::Problem(Problem { line: self.line, what }));
         self.is_skipping = true;
@@ -100,32 +98,25 @@ impl Reader for CsvLog {
     }
 }
 
-/// Finds the fields of the first row.
-fn split(input: &[u8], fields: &mut [Field; FIELDS_MAX], unquoted: &mut Vec<u8>) -> Row {
+/// Finds the fields of the first row; none where it needs more.
+fn split(input: &[u8], fields: &mut [Field; FIELDS_MAX], unquoted: &mut Vec<u8>) -> Option<Row> {
     let (mut at, mut count) = (0, 0);
     loop {
         let (field, end) = if input.get(at) == Some(&b'"') {
-            match quoted(input, at + 1, unquoted) {
-                Some(found) => found,
-                None => return Row::NeedsMore,
-            }
+            quoted(input, at + 1, unquoted)?
         } else {
-            match memchr2(b',', b'\n', &input[at..]) {
-                Some(length) => (Field { start: at, end: at + length, is_unquoted: false }, at + length),
-                None => return Row::NeedsMore,
-            }
+            let end = at + memchr2(b',', b'\n', &input[at..])?;
+            (Field { start: at, end, is_unquoted: false }, end)
         };
         if let Some(place) = fields.get_mut(count) {
             *place = field;
         }
         count += 1;
-        match input.get(end) {
-            Some(b',') => at = end + 1,
-            Some(b'\n') => return Row::Whole { fields: count, length: end + 1 },
-            Some(b'\r') if input.get(end + 1) == Some(&b'\n') => return Row::Whole { fields: count, length: end + 2 },
-            Some(b'\r') if end + 1 == input.len() => return Row::NeedsMore,
-            Some(_) => return Row::Broken,
-            None => return Row::NeedsMore,
+        match input.get(end)? {
+            b',' => at = end + 1,
+            b'\n' => return Some(Row::Whole { fields: count, length: end + 1 }),
+            b'\r' if *input.get(end + 1)? == b'\n' => return Some(Row::Whole { fields: count, length: end + 2 }),
+            _ => return Some(Row::Broken),
         }
     }
 }
