@@ -40,18 +40,14 @@ pub fn capture(logs: &[PathBuf], out: &Path, making: &Making) -> Result<(u64, Co
             failed = maker.take(event, format, dialect).err();
         }
     })?;
-    let unwritable = |path: &Path| {
-        let path = path.to_owned();
-        move |cause| Refused::Unwritable { path, cause }
-    };
-    failed.map_or(Ok(()), Err).map_err(unwritable(&making.work))?;
+    failed.map_or(Ok(()), |cause| Err(Refused::Unwritable { path: making.work.clone(), cause }))?;
     let Maker { sorter, digests, mut contents, sessions, mut calls, .. } = maker;
     sorter
         .finish(|record| {
             let start_us = calls.check(record, &mut contents);
             start_us.map_or(Ok(()), |start_us| writer.add(start_us, record))
         })
-        .map_err(unwritable(out))?;
+        .map_err(|cause| Refused::Unwritable { path: out.to_owned(), cause })?;
     contents.sessions = sessions.count;
     contents.most_sessions = sessions.most_at_once;
     contents.connects = sessions.connects;
