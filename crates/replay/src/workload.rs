@@ -235,16 +235,12 @@ fn counted(count: usize, what: &str) -> String {
 impl Workload for Replay {
     fn spec(&self) -> WorkloadSpec {
         let writes = self.schedule.facts.writes.is_some();
-        let primary = match self.settings.pacing {
-            _ if self.weights.is_some() => Metric {
-                name: WEIGHTED,
-                unit: "s",
-                title: "service times of statements, each as often as production called it",
-            },
-            Pacing::Due(_) => {
-                Metric { name: "response_seconds", unit: "s", title: "response times of all statements together" }
+        let (name, title) = match self.settings.pacing {
+            _ if self.weights.is_some() => {
+                (WEIGHTED, "service times of statements, each as often as production called it")
             }
-            Pacing::Fast => Metric { name: "seconds", unit: "s", title: "time of the measured part" },
+            Pacing::Due(_) => ("response_seconds", "response times of all statements together"),
+            Pacing::Fast => ("seconds", "time of the measured part"),
         };
         WorkloadSpec {
             writes,
@@ -253,7 +249,7 @@ impl Workload for Replay {
             needs_answers: true,
             // Every session does, at least for as long as nothing at all was sent.
             rests: Some(self.paced(Duration::from_micros(self.schedule.facts.quiet_us))),
-            primary,
+            primary: Metric { name, unit: "s", title },
             counts: COUNTS,
             own_data: self.own_data.clone(),
             notes: self.notes(),
