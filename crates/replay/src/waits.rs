@@ -126,12 +126,9 @@ fn by_tables(schedule: &Schedule) -> Vec<Lanes> {
     for transaction in &schedule.transactions {
         let of_unit = &mut lanes[transaction.unit as usize];
         for statement in schedule.statements_of(transaction) {
-            let (read, written) = match &schedule.digests[statement.digest as usize].tables {
-                Touched::Any => {
-                    touches_any[transaction.unit as usize] = true;
-                    continue;
-                }
-                Touched::These { read, written } => (read, written),
+            let Touched::These { read, written } = &schedule.digests[statement.digest as usize].tables else {
+                touches_any[transaction.unit as usize] = true;
+                continue;
             };
             for (names, writes) in [(read, false), (written, true)] {
                 for name in names {
