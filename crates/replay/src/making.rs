@@ -463,7 +463,7 @@ impl Maker<'_> {
             self.schedule.prepared.extend_from_slice(&open.prepared_texts);
             self.schedule.sessions.push(Session {
                 due_us: cuts.moved((open.connected_us - first_us).max(0) as u64).min(of_session[0].statement.due_us),
-                database: open.first_database.checked_sub(1).filter(|_| self.schedule.has_several_databases()),
+                database: open.first_database.checked_sub(1).filter(|_| self.schedule.databases.len() > 1),
                 transactions: first_transaction..self.schedule.transactions.len() as u32,
                 prepared: first_prepared..self.schedule.prepared.len() as u32,
             });

@@ -191,7 +191,7 @@ pub struct Schedule {
     pub logs: Vec<String>,
     /// When its first statement began, in microseconds since 1970.
     pub first_us: i64,
-    /// Databases of the log by name.
+    /// Databases of the log by name; with one only, sessions are in the target's.
     pub databases: Vec<String>,
     /// The sessions of each client, one after the other.
     pub clients: Vec<Vec<u32>>,
@@ -285,11 +285,6 @@ impl Schedule {
             *name = if name.is_empty() { about.name.clone() } else { OTHERS.to_owned() };
         }
         names
-    }
-
-    /// Whether sessions go on in databases of these names; with one only they are in the target's.
-    pub fn has_several_databases(&self) -> bool {
-        self.databases.len() > 1
     }
 }
 
