@@ -8,6 +8,7 @@ use load::{
     Attempt, Client, MonotonicClock, OptionValue, Options, Outcome, Recorder, Slot, StatementTally, Timeline,
     TriedOutcome, TriedStatement, TriedTransaction, Turn, Window, Workload,
 };
+use tempfile::TempDir;
 
 use crate::client::ScriptClient;
 use crate::options::{self, OPTIONS};
@@ -135,6 +136,8 @@ struct Ran {
     wrong: Vec<String>,
     admin: Admin,
     statements: Vec<StatementTally>,
+    /// Of the tables' file.
+    folder: TempDir,
 }
 
 /// Loads the tables into a new file and runs so many transactions of one client.
@@ -167,9 +170,8 @@ fn run(script: Script, transactions: u64) -> Ran {
     let wrong =
         sites.filter(|(_, seen)| seen.wrong > 0).map(|(site, seen)| format!("{site}: {}", seen.wrong)).collect();
     drop(client);
-    std::mem::forget(folder);
     let statements = std::mem::take(&mut slot.recorder.borrow_mut().tally.statements);
-    Ran { outcomes, attempt, wrong, admin, statements }
+    Ran { outcomes, attempt, wrong, admin, statements, folder }
 }
 
 #[test]
@@ -177,7 +179,7 @@ fn transactions_run_with_drawn_values_branches_and_answers() {
     let script = "\\set id random(1, 100)\nBEGIN;\n-- expect: 1 row\nSELECT stock, name AS title FROM item WHERE id = :id \\gset\n\
         \\if :stock > 0\n-- expect: changed 1\nUPDATE item SET stock = stock - 1 WHERE id = :id;\n\
         -- expect: changed 1\nINSERT INTO log (item) VALUES (:id);\n\\else\nSELECT :title;\n\\endif\nCOMMIT;\n";
-    let Ran { outcomes, attempt, wrong, mut admin, statements } = run(read(script, &[]).unwrap(), 50);
+    let Ran { outcomes, attempt, wrong, mut admin, statements, folder: _folder } = run(read(script, &[]).unwrap(), 50);
     assert_eq!((outcomes, wrong), (vec![Outcome::Committed; 50], vec![]));
     assert_eq!((attempt.reads, attempt.writes, attempt.other), (50, 100, 100));
     let calls: Vec<_> = statements.iter().map(|one| (&*one.name, one.count, one.rows, one.latency.count())).collect();
@@ -198,7 +200,7 @@ fn transactions_run_with_drawn_values_branches_and_answers() {
 #[test]
 fn a_violated_note_and_a_missing_value_fail_the_transaction() {
     let check = |script: &str, expected: &str| {
-        let Ran { outcomes, wrong, mut admin, .. } = run(read(script, &[]).unwrap(), 2);
+        let Ran { outcomes, wrong, mut admin, folder: _folder, .. } = run(read(script, &[]).unwrap(), 2);
         assert_eq!((outcomes, wrong), (vec![Outcome::Failed; 2], vec![expected.to_owned()]), "{script}");
         assert_eq!(admin.value("SELECT count(*) FROM log").unwrap().as_deref(), Some("0"), "{script}");
     };
