@@ -222,7 +222,7 @@ fn target_of(options: Vec<(String, String)>) -> Result<TargetUrl, String> {
 pub fn of_uri(written: Written) -> Result<TargetUrl, String> {
     let mut options = Vec::new();
     let mut add = |key: &str, value: String| options.push((key.to_owned(), value));
-    if written.hosts.iter().any(|(host, _)| !host.is_empty()) {
+    if written.hosts.len() > 1 || written.hosts.iter().any(|(host, _)| !host.is_empty()) {
         add("host", written.hosts.iter().map(|(host, _)| host.as_str()).collect::<Vec<_>>().join(","));
     }
     let port = |port: &Option<u16>| port.map_or_else(String::new, |port| port.to_string());

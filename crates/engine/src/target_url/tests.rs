@@ -83,7 +83,10 @@ fn several_hosts_have_a_port_each_or_one_for_all() {
         let targets = TargetUrl::completed(&target, &Made::default()).unwrap().targets;
         let endpoints: Vec<Endpoint> = targets.iter().map(TargetUrl::endpoint).collect();
         assert_eq!(endpoints, expected.iter().map(|(host, port)| tcp(host, *port)).collect::<Vec<_>>(), "{text}");
+        assert_eq!(parsed(&target.to_string()), target, "{text}");
     };
+    check("host=,", &[("localhost", 5432), ("localhost", 5432)]);
+    check("postgres://,:7/x", &[("localhost", 5432), ("localhost", 7)]);
     check("postgres://h1:7,h2:8/x", &[("h1", 7), ("h2", 8)]);
     check("postgres://h1,h2:8/x", &[("h1", 5432), ("h2", 8)]);
     check("host=h1,h2 port=9", &[("h1", 9), ("h2", 9)]);
