@@ -1,17 +1,17 @@
 //! What wakes clients that wait for other clients: a bell for each worker.
 //!
 //! A client waits for a condition that others make true, such as the end of a transaction. Whoever may have made it
-//! true rings, which costs a system call only where somebody listens in another worker. No ring is lost: a listener
-//! counts itself before it looks at its condition for the last time, and a ringer has changed the condition before it
-//! looks for listeners.
+//! true rings, which costs a system call only where somebody listens in another worker.
 
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use driver::Reactor;
 use nix::sys::eventfd::{EfdFlags, EventFd};
+
+use crate::ringing::Ringing;
 
 /// Under this number a worker's reactor reports its bell.
 pub(crate) const BELL: usize = usize::MAX;
@@ -23,11 +23,8 @@ pub struct Bells(Box<[Arc<Bell>]>);
 /// The bell of one worker.
 #[derive(Debug)]
 pub struct Bell {
+    pub(crate) ringing: Ringing,
     event: EventFd,
-    /// Clients of the worker that listen.
-    listeners: AtomicU32,
-    /// It was rung, and the worker has not seen it yet.
-    rung: AtomicBool,
     /// The worker, as [`here`] numbers it; 0 before it listens.
     worker: AtomicUsize,
 }
@@ -56,9 +53,8 @@ impl Bells {
 impl Bell {
     fn new() -> io::Result<Bell> {
         Ok(Bell {
+            ringing: Ringing::new(),
             event: EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?,
-            listeners: AtomicU32::new(0),
-            rung: AtomicBool::new(false),
             worker: AtomicUsize::new(0),
         })
     }
@@ -70,32 +66,11 @@ impl Bell {
     }
 
     fn ring(&self) {
-        if self.listeners.load(Ordering::SeqCst) == 0 || self.rung.swap(true, Ordering::SeqCst) {
-            return;
+        // A worker looks for the rings of its own clients before it waits.
+        if self.ringing.ring() && self.worker.load(Ordering::Relaxed) != here() {
+            // A full counter is an event that nobody has seen yet.
+            _ = self.event.write(1);
         }
-        if self.worker.load(Ordering::Relaxed) == here() {
-            return;
-        }
-        // A full counter is an event that nobody has seen yet.
-        _ = self.event.write(1);
-    }
-
-    pub(crate) fn listen(&self) {
-        self.listeners.fetch_add(1, Ordering::SeqCst);
-    }
-
-    pub(crate) fn leave(&self) {
-        self.listeners.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    /// Whether it was rung; a ring by one of the worker's own clients makes no event.
-    pub(crate) fn is_rung(&self) -> bool {
-        self.rung.load(Ordering::SeqCst)
-    }
-
-    /// The worker looks at the conditions of its listeners: what is rung from here on is another ring.
-    pub(crate) fn answer(&self) {
-        self.rung.store(false, Ordering::SeqCst);
     }
 }
 
@@ -118,17 +93,17 @@ mod tests {
         };
         bells.ring();
         assert!(heard().is_empty(), "nobody listens");
-        bell.listen();
+        bell.ringing.listen();
         bells.ring();
         bells.ring();
         assert_eq!(heard(), [BELL]);
         bells.ring();
         assert!(heard().is_empty(), "the worker has not looked yet");
-        bell.answer();
+        bell.ringing.answer();
         bells.ring();
         assert_eq!(heard(), [BELL]);
-        bell.answer();
-        bell.leave();
+        bell.ringing.answer();
+        bell.ringing.leave();
         bells.ring();
         assert!(heard().is_empty());
     }
@@ -139,13 +114,13 @@ mod tests {
         let reactor = Reactor::new().unwrap();
         let bell = bells.of(0);
         bell.attach(&reactor).unwrap();
-        bell.listen();
-        assert!(!bell.is_rung());
+        bell.ringing.listen();
+        assert!(!bell.ringing.is_rung());
         bells.ring();
         let mut ready = Ready::default();
         reactor.wait(&mut ready, 0).unwrap();
-        assert!(bell.is_rung() && ready.tokens().count() == 0, "without an event");
-        bell.answer();
-        assert!(!bell.is_rung());
+        assert!(bell.ringing.is_rung() && ready.tokens().count() == 0, "without an event");
+        bell.ringing.answer();
+        assert!(!bell.ringing.is_rung());
     }
 }

@@ -117,7 +117,7 @@ impl MonotonicClock {
         poll_fn(|_| {
             if !is_so() && self.now_ns() < limit_ns {
                 if !alarm.listens.replace(true) {
-                    bell.listen();
+                    bell.ringing.listen();
                 }
                 // What has become so before anybody knew of this listener was not rung for it.
                 if !is_so() {
@@ -126,7 +126,7 @@ impl MonotonicClock {
                 }
             }
             if alarm.listens.replace(false) {
-                bell.leave();
+                bell.ringing.leave();
             }
             alarm.set(u64::MAX);
             Poll::Ready(self.now_ns())

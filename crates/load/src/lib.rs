@@ -7,6 +7,7 @@
 
 mod answer_log;
 mod answers;
+mod atomics;
 mod backlog;
 mod bells;
 mod beside_ledger;
@@ -17,6 +18,8 @@ mod clock;
 mod deferred_log;
 mod dial;
 mod distribution;
+#[cfg(test)]
+mod hand_offs;
 mod ledger;
 mod load;
 mod loader;
@@ -25,6 +28,7 @@ mod paging;
 mod policy;
 mod preparing;
 mod recorder;
+mod ringing;
 mod rng;
 pub mod scheduling;
 mod share;

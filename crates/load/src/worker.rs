@@ -402,7 +402,7 @@ impl EventLoop<'_> {
         }
         (0..self.tasks.len()).for_each(|index| self.advance(index));
         loop {
-            while self.bell.as_ref().is_some_and(|bell| bell.is_rung()) {
+            while self.bell.as_ref().is_some_and(|bell| bell.ringing.is_rung()) {
                 self.wake_listeners();
             }
             if self.running == 0 {
@@ -432,7 +432,7 @@ impl EventLoop<'_> {
 
     fn wake_listeners(&mut self) {
         if let Some(bell) = &self.bell {
-            bell.answer();
+            bell.ringing.answer();
         }
         for index in 0..self.tasks.len() {
             if self.tasks[index].as_ref().is_some_and(|task| task.alarm.listens()) {

@@ -5,10 +5,14 @@
 
 mod answers;
 mod assignment;
+mod atomics;
 mod client;
 mod cuts;
 mod digest;
+mod ended;
 mod filter;
+#[cfg(test)]
+mod hand_offs;
 mod making;
 mod options;
 mod order;

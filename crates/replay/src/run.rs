@@ -8,7 +8,7 @@ use std::time::Duration;
 use driver::Canceller;
 use load::{Bells, monotonic_ns};
 
-use crate::order::Ended;
+use crate::ended::Ended;
 use crate::schedule::NO_LIMIT;
 use crate::waits::Waits;
 

@@ -163,7 +163,7 @@ fn by_tables(schedule: &Schedule) -> Vec<Lanes> {
 mod tests {
     use super::*;
     use crate::digest::About;
-    use crate::order::Ended;
+    use crate::ended::Ended;
     use crate::schedule::Transaction;
 
     const ORDERS: [Order; 4] = [Order::Transaction, Order::Conflict, Order::Session, Order::Serial];
