@@ -108,6 +108,7 @@ mod tests {
         pairs.push(Pair::CandidateLacks);
         let ratios = completed(&pairs).unwrap();
         let worst = *ratios.last().unwrap();
+        assert!(worst.is_finite(), "sums of log ratios have to stay numbers");
         for null in [0.0, 0.01, 0.1, 0.19] {
             let farthest = ratios[..19].iter().map(|ratio| (ratio - null).abs()).fold(0.0, f64::max);
             assert!(null - worst > farthest, "{worst} at {null}");
@@ -116,6 +117,19 @@ mod tests {
         assert!(completed(&pairs).unwrap()[19] > 0.19 + 0.19);
         pairs[19] = Pair::BothLack;
         assert_eq!(completed(&pairs).unwrap().len(), 19);
+    }
+
+    #[test]
+    fn a_verdict_stands_where_deferred_work_leaves_it_and_equality_where_it_decides_nothing() {
+        let all = [Verdict::Faster, Verdict::Slower, Verdict::NoDifference, Verdict::Inconclusive];
+        for verdict in all {
+            for adjusted in all {
+                let stands =
+                    verdict == adjusted || (verdict, adjusted) == (Verdict::NoDifference, Verdict::Inconclusive);
+                let expected = if stands { verdict } else { Verdict::Inconclusive };
+                assert_eq!(with_deferred_work(verdict, adjusted), expected, "{verdict:?}, {adjusted:?}");
+            }
+        }
     }
 
     #[test]
