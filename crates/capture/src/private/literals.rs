@@ -255,8 +255,9 @@ impl Writer<'_, '_> {
             None => self.mask.text(&value),
         };
         let written = [prefix, &quoted(&masked, escapes(self.dialect))].concat();
-        // What is written in other quotes would go on with the literal before it, or take the word before it for a prefix.
-        let joins = |before: u8| before == b'\'' || (text[0] == b'"' && is_name(before));
+        // What is written in other quotes, or without its prefix, would go on with the literal before it, or take the word
+        // or `u&` before it for a prefix.
+        let joins = |before: u8| before == b'\'' || (text[0] != b'\'' && (is_name(before) || before == b'&'));
         if written[0] == b'\'' && self.out.last().is_some_and(|before| joins(*before)) {
             self.out.push(b' ');
         }
@@ -469,6 +470,7 @@ mod tests {
             "select {#1} where a like {%Nowak\\_%} and b is null and c = ''",
         );
         check("select \"text\", N'x1', _latin1'yy', 0x1F", MY, "select {text}, N{x1}, _latin1{yy}, {#0x1F}");
+        check("select u&u&'x', 1|e'y'", PG, "select u& {x}, {#1}|{y}");
         check("select \"Name\", E'a\\nb', $f$it's$f$, U&'\\0041b'", PG, "select \"Name\", {a\nb}, {it's}, {Ab}");
     }
 
