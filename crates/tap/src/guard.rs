@@ -83,8 +83,7 @@ impl Guard {
 
 /// Puts back what the first line of the standard input names when the standard input ends.
 pub fn guard_main() -> ! {
-    let status = i32::from(guard().is_err());
-    std::process::exit(status)
+    std::process::exit(i32::from(guard().is_err()))
 }
 
 fn guard() -> Result<()> {

@@ -5,7 +5,6 @@
 //! back: there is one way back, not one for each way to end. What must stay true: the values that were found are on disk
 //! before the first change, and every setting is read back after the last.
 
-mod asking;
 pub mod guard;
 mod log;
 mod mysql;
@@ -17,12 +16,11 @@ mod space;
 mod state;
 mod watch;
 
-pub use asking::plan;
 pub use log::{Fetched, Log};
 pub use plan::{Change, Plan, Source};
 pub use postgres::LINE_PREFIX;
 pub use server::Tapped;
-pub use settings::{put_back, switch_on};
+pub use settings::{plan, put_back, switch_on};
 pub use space::Space;
 pub use state::{State, beside};
 pub use watch::{Ended, Limits, Seen, counted, watch};

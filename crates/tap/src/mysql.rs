@@ -22,7 +22,8 @@ pub fn is_own_log(path: &Path) -> bool {
 }
 
 pub fn plan(admin: &mut Admin, source: Source) -> Result<Plan> {
-    let shown = variables(admin)?;
+    let shown = pairs(admin, "SHOW GLOBAL VARIABLES")?.into_iter();
+    let shown: BTreeMap<String, String> = shown.map(|(name, value)| (name.to_ascii_lowercase(), value)).collect();
     let value = |name: &str| shown.get(name).map(String::as_str);
     let [switch, file_variable] = match source {
         Source::General => ["general_log", "general_log_file"],
@@ -105,15 +106,4 @@ fn log_output(shown: &BTreeMap<String, String>) -> Result<Vec<(&'static str, Str
         );
     }
     Ok(vec![("log_output", "FILE".to_owned())])
-}
-
-fn variables(admin: &mut Admin) -> Result<BTreeMap<String, String>> {
-    let pairs = pairs(admin, "SHOW GLOBAL VARIABLES")?.into_iter();
-    Ok(pairs.map(|(name, value)| (name.to_ascii_lowercase(), value)).collect())
-}
-
-/// The value of one setting now.
-pub fn shown(admin: &mut Admin, name: &str) -> Result<String> {
-    let shown = pairs(admin, &format!("SHOW GLOBAL VARIABLES LIKE '{name}'"))?.into_values().next();
-    shown.with_context(|| format!("the server has no {name}"))
 }

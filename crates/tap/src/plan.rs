@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail, ensure};
 use driver::Dialect;
+use serde::{Deserialize, Serialize};
 
 use crate::log::Log;
 use crate::space::Space;
@@ -37,7 +38,7 @@ impl Source {
 }
 
 /// One setting that takes another value for some minutes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     pub name: String,
     /// As the server shows it now.
@@ -77,11 +78,8 @@ impl Plan {
 
     /// Every statement that switches the log on.
     pub fn statements(&self) -> Vec<String> {
-        self.changes
-            .iter()
-            .map(|change| set(self.dialect, &change.name, Some(&change.after)))
-            .chain(reload(self.dialect))
-            .collect()
+        let changes = self.changes.iter().map(|change| set(self.dialect, &change.name, Some(&change.after)));
+        changes.chain(reload(self.dialect)).collect()
     }
 
     /// Every statement that puts the settings back, the last change first.

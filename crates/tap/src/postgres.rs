@@ -57,12 +57,8 @@ pub fn plan(admin: &mut Admin) -> Result<Plan> {
         }
     }
     let language = value("lc_messages");
-    if !(language.is_empty()
-        || language == "C"
-        || language == "POSIX"
-        || language.starts_with("en")
-        || language.starts_with("C."))
-    {
+    let is_read = ["", "C", "POSIX"].contains(&language) || ["en", "C."].iter().any(|head| language.starts_with(head));
+    if !is_read {
         wanted.push(("lc_messages", "C".to_owned()));
     }
     wanted.extend(EVERYTHING.map(|(name, value)| (name, value.to_owned())));
@@ -103,10 +99,4 @@ fn stderr_of(admin: &mut Admin, data: &str) -> Result<PathBuf> {
     let path = std::fs::read_link(format!("/proc/{}/fd/2", pid.trim())).map_err(|_| elsewhere())?;
     let is_its = std::fs::read_link(format!("/proc/{}/cwd", pid.trim())).is_ok_and(|cwd| cwd == Path::new(data));
     if is_its && path.is_file() { Ok(path) } else { Err(elsewhere()) }
-}
-
-/// The value of one setting of the server now; a session may have its own.
-pub fn shown(admin: &mut Admin, name: &str) -> Result<String> {
-    let value = admin.value(&format!("SELECT reset_val FROM pg_settings WHERE name = '{name}'"))?;
-    value.with_context(|| format!("the server has no {name}"))
 }

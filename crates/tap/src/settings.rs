@@ -1,4 +1,4 @@
-//! Settings of a whole server changed, put back, and read back.
+//! Settings of a whole server asked for, changed, put back, and read back.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow, bail};
 use driver::{Admin, Dialect};
 
-use crate::plan::{Plan, reload, set};
+use crate::log::pairs;
+use crate::plan::{Plan, Source, reload, set};
 use crate::server::Tapped;
 use crate::state::State;
 use crate::{mysql, postgres};
@@ -17,6 +18,14 @@ const RETRY: Duration = Duration::from_millis(500);
 /// PostgreSQL reads its files again a moment after it was asked to.
 const RELOAD_LIMIT: Duration = Duration::from_secs(5);
 const RELOAD_POLL: Duration = Duration::from_millis(20);
+
+/// Asks what the server has now; nothing is changed.
+pub fn plan(admin: &mut Admin, source: Source) -> Result<Plan> {
+    match source {
+        Source::Slow | Source::General => mysql::plan(admin, source),
+        Source::Log => postgres::plan(admin),
+    }
+}
 
 /// Makes the changes of a plan, and sees that they hold.
 pub fn switch_on(server: &Tapped, plan: &Plan) -> Result<()> {
@@ -83,9 +92,11 @@ fn differences(server: &Tapped, wanted: &[(&str, &str)]) -> Result<Vec<String>> 
     }
 }
 
+/// The value of one setting of the server now; a session may have its own.
 fn shown(admin: &mut Admin, dialect: Dialect, name: &str) -> Result<String> {
-    match dialect {
-        Dialect::Postgres => postgres::shown(admin, name),
-        _ => mysql::shown(admin, name),
-    }
+    let question = match dialect {
+        Dialect::Postgres => format!("SELECT name, reset_val FROM pg_settings WHERE name = '{name}'"),
+        _ => format!("SHOW GLOBAL VARIABLES LIKE '{name}'"),
+    };
+    pairs(admin, &question)?.into_values().next().with_context(|| format!("the server has no {name}"))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use driver::Dialect;
 use engine::target_url::TargetUrl;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::log::Log;
@@ -91,33 +92,22 @@ impl State {
     }
 
     pub(crate) fn to_json(&self) -> Value {
-        let changes = self.changes.iter().map(|change| {
-            json!({ "name": change.name, "shown": change.shown, "before": change.before, "after": change.after })
-        });
-        let is_postgres = self.dialect == Dialect::Postgres;
         json!({
             "form": FORM,
             "target": self.target,
-            "is_postgres": is_postgres,
-            "changes": changes.collect::<Vec<_>>(),
+            "is_postgres": self.dialect == Dialect::Postgres,
+            "changes": self.changes,
             "log": self.log,
         })
     }
 
     pub(crate) fn of_json(value: &Value) -> Option<State> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let change = |value: &Value| {
-            Some(Change {
-                name: text(&value["name"]).filter(|name| is_name(name))?,
-                shown: text(&value["shown"])?,
-                before: if value["before"].is_null() { None } else { Some(text(&value["before"])?) },
-                after: text(&value["after"])?,
-            })
-        };
-        let changes = value["changes"].as_array()?.iter().map(change).collect::<Option<Vec<Change>>>()?;
+        let changes: Vec<Change> = Vec::deserialize(&value["changes"]).ok()?;
+        let is_state = value["form"] == FORM && changes.iter().all(|change| is_name(&change.name));
+        let target = value["target"].as_str()?.to_owned();
         let dialect = if value["is_postgres"].as_bool()? { Dialect::Postgres } else { Dialect::MySql };
         let log = value["log"].as_str().map(PathBuf::from);
-        (value["form"] == FORM).then_some(State { target: text(&value["target"])?, dialect, changes, log })
+        is_state.then_some(State { target, dialect, changes, log })
     }
 }
 
