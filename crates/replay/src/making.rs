@@ -1,7 +1,7 @@
 //! A schedule made of a capture: statements sorted by session, transactions and units found, clients dealt out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,14 +77,13 @@ pub fn schedule(capture: &mut Capture, wanted: &Wanted) -> Result<Schedule, Refu
         let why = format!("a log with statements that can be replayed was expected; this one has none{left_out}");
         return Err(("log", why));
     }
-    let is_coarse = capture.contents.is_coarse;
     if !(wanted.accepts_partial || wanted.is_portable || filter.chooses()) {
         maker.expect_whole()?;
     }
     let skipped = capture.contents.skipped.iter().filter(|(kind, _)| !filter.includes(**kind));
     maker.left_out.extend(skipped.map(|(kind, count)| (kind.name(), (*count, kind.reason().to_owned()))));
     maker.expect_one_database()?;
-    let mut schedule = maker.finish(is_coarse, wanted.idle_max, wanted.clients_limit);
+    let mut schedule = maker.finish(capture.contents.is_coarse, wanted.idle_max, wanted.clients_limit);
     schedule.facts.data_are_older_us = data_are_older_us;
     if wanted.is_portable {
         schedule.for_other_kind = Some(Arc::new(for_other_kind(&schedule)));
@@ -278,17 +277,13 @@ impl Maker<'_> {
 
     fn uncounted(&self, one: &Instance<'_>, how: How, text: Text) -> Statement {
         Statement {
-            due_us: 0,
             text,
             values: (self.schedule.values.len() as u32, 0),
             digest: one.digest,
             how,
-            is_counted: false,
-            error: None,
-            rows: None,
-            affected: None,
             log: one.file,
             line: one.line,
+            ..Statement::default()
         }
     }
 
@@ -297,22 +292,25 @@ impl Maker<'_> {
         if one.database.is_empty() {
             return;
         }
-        let number = self.numbered_database(one.database);
-        let Some(session) = self.sessions.get_mut(&one.session) else { return };
-        if session.first_database == 0 {
-            session.first_database = number;
-        }
-        let is_new = std::mem::replace(&mut session.database, number) != number;
+        let (number, is_new) = self.enter(one.session, one.database);
         let is_use = self.schedule.digests[one.digest as usize].is_use;
         if is_new && self.schedule.is_mysql && !is_use {
-            let text = Text { start: 0, length: 0 };
-            self.push_uncounted(one, place, How::Use(number - 1), text);
+            self.push_uncounted(one, place, How::Use(number - 1), Text::default());
         }
     }
 
-    fn numbered_database(&mut self, name: &[u8]) -> u32 {
-        let next = self.databases.len() as u32 + 1;
-        *self.databases.entry(name.to_vec()).or_insert(next)
+    /// Makes a database that of a session; gives its number, and whether it was another one.
+    fn enter(&mut self, session: u64, name: &[u8]) -> (u32, bool) {
+        let names = &mut self.schedule.databases;
+        let number = *self.databases.entry(name.to_vec()).or_insert_with(|| {
+            names.push(String::from_utf8_lossy(name).into_owned());
+            names.len() as u32
+        });
+        let session = self.sessions.entry(session).or_default();
+        if session.first_database == 0 {
+            session.first_database = number;
+        }
+        (number, std::mem::replace(&mut session.database, number) != number)
     }
 
     /// The database of a `USE`.
@@ -321,14 +319,7 @@ impl Maker<'_> {
         let name = name.get(3..).unwrap_or_default().trim_ascii();
         let name = name.strip_suffix(b";").unwrap_or(name).trim_ascii_end();
         let name = name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(name);
-        let number = self.numbered_database(name);
-        if let Some(session) = self.sessions.get_mut(&one.session) {
-            session.database = number;
-            if session.first_database == 0 {
-                session.first_database = number;
-            }
-        }
-        number - 1
+        self.enter(one.session, name).0 - 1
     }
 
     /// `execute s1(2)`, where the log repeats the PREPARE: it may lie before the log began.
@@ -442,11 +433,6 @@ impl Maker<'_> {
         facts.left_out = left_out.into_iter().map(|(kind, (count, why))| (kind.to_owned(), count, why)).collect();
         // A sort that is stable keeps the order of each session.
         self.raws.sort_by_key(|raw| raw.session);
-        let mut databases: Vec<(&Vec<u8>, u32)> = self.databases.iter().map(|(name, number)| (name, *number)).collect();
-        databases.sort_by_key(|(_, number)| *number);
-        self.schedule.databases =
-            databases.into_iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
-        let mut units: Vec<Span> = Vec::new();
         let mut spans = Vec::new();
         let mut ends_us = Vec::new();
         let raws = std::mem::take(&mut self.raws);
@@ -458,7 +444,7 @@ impl Maker<'_> {
             let quit = open.quit.map_or(last, |(us, place)| if is_coarse { place } else { us });
             spans.push((begin.min(key(&of_session[0]).0), quit.max(last)));
             let first_transaction = self.schedule.transactions.len() as u32;
-            self.transactions(of_session, &key, &mut units, &mut ends_us);
+            self.transactions(of_session, &key, &mut ends_us);
             let first_prepared = self.schedule.prepared.len() as u32;
             self.schedule.prepared.extend_from_slice(&open.prepared_texts);
             self.schedule.sessions.push(Session {
@@ -473,7 +459,6 @@ impl Maker<'_> {
         facts.quiet_us = ends_us.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
         self.schedule.facts = facts;
         self.schedule.clients = assigned(&spans);
-        self.schedule.units = units;
         self.schedule.cuts = cuts.moved_places();
         if let Some(limit) = clients_limit {
             let sessions = spans.len();
@@ -485,20 +470,14 @@ impl Maker<'_> {
 
     /// Stamps of whole seconds: what began in one second is spread over it, in the order of the file.
     fn spread(&mut self) {
-        let mut places: Vec<usize> = (0..self.raws.len()).collect();
-        places.sort_by_key(|at| (self.raws[*at].start_us, self.raws[*at].place));
-        let raws = &mut self.raws;
-        let mut at = 0;
-        while at < places.len() {
-            let start_us = raws[places[at]].start_us;
-            let count = places[at..].iter().take_while(|place| raws[**place].start_us == start_us).count();
-            for (number, place) in places[at..at + count].iter().enumerate() {
-                raws[*place].statement.due_us += (number as u64) * 1_000_000 / count as u64;
-            }
-            at += count;
+        let mut all: Vec<&mut Raw> = self.raws.iter_mut().collect();
+        all.sort_by_key(|raw| (raw.start_us, raw.place));
+        for second in all.chunk_by_mut(|one, other| one.start_us == other.start_us) {
+            let count = second.len() as u64;
+            (0..).zip(second).for_each(|(number, raw)| raw.statement.due_us += number * 1_000_000 / count);
         }
         let mut last = HashMap::new();
-        for raw in raws.iter_mut() {
+        for raw in &mut self.raws {
             let last = last.entry(raw.session).or_insert(0);
             *last = raw.statement.due_us.max(*last);
             raw.statement.due_us = *last;
@@ -521,13 +500,7 @@ impl Maker<'_> {
     }
 
     /// The transactions of a session, and the units that they belong to.
-    fn transactions(
-        &mut self,
-        raws: &[Raw],
-        key: &dyn Fn(&Raw) -> (i64, i64),
-        units: &mut Vec<Span>,
-        ends_us: &mut Vec<u64>,
-    ) {
+    fn transactions(&mut self, raws: &[Raw], key: &dyn Fn(&Raw) -> Span, ends_us: &mut Vec<u64>) {
         let mut held = Held::default();
         let mut goes_on = false;
         let mut last_end = i64::MIN;
@@ -545,6 +518,7 @@ impl Maker<'_> {
                 end = end.max(key(raw).1);
                 self.schedule.statements.push(raw.statement);
             }
+            let units = &mut self.schedule.units;
             if !goes_on {
                 units.push((key(&of_one[0]).0, end));
             }
@@ -576,9 +550,7 @@ fn values_again(one: &Instance<'_>) -> Option<Vec<Bound>> {
 }
 
 fn hash_of(bytes: &[u8]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    bytes.hash(&mut hasher);
-    hasher.finish()
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(bytes)
 }
 
 fn starts_with_word(text: &[u8], word: &[u8]) -> bool {

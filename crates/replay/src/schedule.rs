@@ -13,15 +13,16 @@ use crate::options::StatementLimit;
 pub type Span = (i64, i64);
 
 /// A text, or a value of a parameter, among the bytes of the schedule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Text {
     pub start: u64,
     pub length: u32,
 }
 
 /// How a statement is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum How {
+    #[default]
     Text,
     /// By the prepared statement of this number in its session.
     Prepared(u32),
@@ -33,7 +34,7 @@ pub enum How {
     Use(u32),
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Statement {
     /// When its client sent it, in microseconds since the log began.
     pub due_us: u64,
@@ -316,18 +317,6 @@ pub mod tests {
     }
 
     pub fn statement(digest: u32) -> Statement {
-        Statement {
-            due_us: 0,
-            text: Text { start: 0, length: 0 },
-            values: (0, 0),
-            digest,
-            how: How::Text,
-            is_counted: true,
-            error: None,
-            rows: None,
-            affected: None,
-            log: 0,
-            line: 0,
-        }
+        Statement { digest, is_counted: true, ..Statement::default() }
     }
 }
