@@ -248,16 +248,14 @@ impl Client {
             if matches!(error, Error::Lost { .. }) {
                 attempt.committing = number + 1 == statements.len();
                 self.reopen(error, &mut counts).await?;
-                counts[Count::LeftOut as usize] += left_of(statements, number);
-                is_over = true;
-                break;
-            }
-            if self.ends_transaction(&error, transaction) {
-                counts[Count::LeftOut as usize] += left_of(statements, number);
+            } else if self.ends_transaction(&error, transaction) {
                 self.roll_back(&mut attempt, &mut counts).await?;
-                is_over = true;
-                break;
+            } else {
+                continue;
             }
+            counts[Count::LeftOut as usize] += left_of(statements, number);
+            is_over = true;
+            break;
         }
         if transaction.is_left_open && !is_over {
             self.roll_back(&mut attempt, &mut counts).await?;
@@ -379,10 +377,8 @@ impl Client {
         if statement.is_counted && !matches!(answered, Err(Error::Protocol(_) | Error::Client(_))) {
             let mut answer = self.hashed(statement, &answered);
             if !is_portable && answered.as_ref().is_ok_and(|answer| answer.warnings > 0) {
-                answer.warnings = match self.connection.query_bytes_into(b"SHOW WARNINGS", &mut self.rows).await {
-                    Ok(_) => answers::warnings(&self.rows),
-                    Err(error) => return Err(error),
-                };
+                self.connection.query_bytes_into(b"SHOW WARNINGS", &mut self.rows).await?;
+                answer.warnings = answers::warnings(&self.rows);
             }
             log.note(at, answer);
         }
@@ -459,12 +455,9 @@ impl Client {
     async fn open_session(&mut self) -> Result<(), Fatal> {
         self.run.has_session(self.number, self.connection.canceller());
         let Some(opening) = self.opening.clone() else { return Ok(()) };
-        match self.connection.query_bytes(opening.as_bytes()).await {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                Err(Fatal::new(format!("sessions cannot begin with `{opening}`, as `charset` asks: {error}")))
-            }
-        }
+        let opened = self.connection.query_bytes(opening.as_bytes()).await;
+        let why = |error| Fatal::new(format!("sessions cannot begin with `{opening}`, as `charset` asks: {error}"));
+        opened.map(drop).map_err(why)
     }
 
     fn not_set_up(&self, statement: &Statement, error: &Error) -> Fatal {
