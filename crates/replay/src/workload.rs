@@ -52,8 +52,6 @@ struct Replay {
     schedule: Arc<Schedule>,
     settings: Settings,
     own_data: Option<OwnData>,
-    /// What its data are recognised by: the log is no part of them.
-    data_key: String,
     /// Of sessions that set none.
     charset: Option<Arc<str>>,
     /// Calls on the log's server of what is timed, where the total is of these.
@@ -80,10 +78,9 @@ impl Replay {
             (_, None) => return Err(options.error("weights", "`summary` was expected beside it".to_owned())),
         };
         let coverage = totals.and_then(|totals| covered(&totals.covered_by(texts())));
-        let data_key = data_key(own_data.as_ref());
         let charset = charset(options)?.map(Arc::from);
         let (runs, answers) = (Vec::new(), None);
-        let replay = Replay { schedule, settings, data_key, charset, weights, coverage, own_data, runs, answers };
+        let replay = Replay { schedule, settings, charset, weights, coverage, own_data, runs, answers };
         let writes = replay.schedule.facts.writes.as_ref().filter(|_| replay.settings.amplify > 1);
         if let Some(writes) = writes {
             let expected = format!("a log that only reads was expected beside it: this one has {writes}");
@@ -132,9 +129,8 @@ impl Replay {
             clients.len(),
             facts.span_us as f64 / 1e6,
         ));
-        if let Some((sharing, all)) = facts.sharing {
-            notes.push(format!("{sharing} of {} share connections", counted(all, "session")));
-        }
+        let sharing = |(sharing, all)| format!("{sharing} of {} share connections", counted(all, "session"));
+        notes.extend(facts.sharing.map(sharing));
         if let Some(prepared) = facts.prepared {
             let all = counted(facts.statements as usize, "statement");
             notes.push(format!("{prepared} of {all} prepared again, as far as the log shows what was prepared"));
@@ -143,10 +139,8 @@ impl Replay {
             notes.push(format!("{:.1} s without statements are cut", facts.cut_us as f64 / 1e6));
         }
         if let Some(older_us) = facts.data_are_older_us {
-            notes.push(format!(
-                "data older than log: what changed in the {:.1} min between them is missing",
-                older_us as f64 / 60e6
-            ));
+            let minutes = older_us as f64 / 60e6;
+            notes.push(format!("data older than log: what changed in the {minutes:.1} min between them is missing"));
         }
         if self.settings.amplify > 1 {
             notes.push(format!("each session {} times at once", self.settings.amplify));
@@ -220,11 +214,10 @@ fn opening(charset: &str, is_mysql: bool) -> String {
     }
 }
 
-fn data_key(own_data: Option<&OwnData>) -> String {
-    own_data.map_or_else(String::new, |own| {
-        let places = own.places.iter().map(|(engine, place)| (engine.as_deref(), place.identity.as_str()));
-        format!("{:?} {:?}", own.form, places.collect::<Vec<_>>())
-    })
+/// What its data are recognised by: the log is no part of them.
+fn data_key(own: &OwnData) -> String {
+    let places = own.places.iter().map(|(engine, place)| (engine.as_deref(), place.identity.as_str()));
+    format!("{:?} {:?}", own.form, places.collect::<Vec<_>>())
 }
 
 /// `1 session`, `2 sessions`
@@ -254,7 +247,7 @@ impl Workload for Replay {
             own_data: self.own_data.clone(),
             notes: self.notes(),
             scope: self.schedule.facts.portable.map(scope),
-            ..WorkloadSpec::reading(self.data_key.clone())
+            ..WorkloadSpec::reading(self.own_data.as_ref().map_or_else(String::new, data_key))
         }
     }
 
@@ -402,19 +395,19 @@ impl Replays for Replay {
         let sessions_s = f64::from(tally.clients) * tally.interval_ns as f64 / 1e9;
         let share = count(tally, Count::OrderWaitUs) / 1e6 / sessions_s.max(1e-9);
         let is_bound = self.settings.pacing != Pacing::Fast && share > ORDER_BOUND;
-        let bound = || {
-            let percent = 100.0 * share;
-            format!("sessions waited {percent:.0} % of their time for transactions that come before theirs")
-        };
+        let percent = 100.0 * share;
+        let bound = format!("sessions waited {percent:.0} % of their time for transactions that come before theirs");
         let broken = count(tally, Count::OrderBroken);
         let limit_s = self.settings.stall_limit.as_secs_f64();
-        let why = || format!("{broken} transactions began before their turn, behind {limit_s} s without an answer");
+        let why = format!("{broken} transactions began before their turn, behind {limit_s} s without an answer");
         let cancelled = count(tally, Count::Cancelled);
-        let longer = || format!("{} cancelled, beyond statement_limit", counted(cancelled as usize, "statement"));
-        let bound = is_bound.then(|| ("order-bound".to_owned(), bound()));
-        let broken = (broken > 0.0).then(|| ("order-broken".to_owned(), why()));
-        let cancelled = (cancelled > 0.0).then(|| ("cancelled".to_owned(), longer()));
-        [bound, broken, cancelled].into_iter().flatten().collect()
+        let longer = format!("{} cancelled, beyond statement_limit", counted(cancelled as usize, "statement"));
+        let all = [
+            (is_bound, "order-bound", bound),
+            (broken > 0.0, "order-broken", why),
+            (cancelled > 0.0, "cancelled", longer),
+        ];
+        all.into_iter().filter(|(is_so, ..)| *is_so).map(|(_, what, why)| (what.to_owned(), why)).collect()
     }
 
     fn answering(&self) -> Option<&dyn Answering> {
