@@ -62,8 +62,12 @@ impl Skipped {
         let first = digest.split(|byte| *byte == b' ').next().unwrap_or_default();
         match first {
             b"create" | b"alter" | b"drop" | b"rename" | b"grant" | b"revoke" => ddl(digest),
-            b"copy" => copy(digest),
-            b"load" => Some(load(digest, is_mysql)),
+            b"copy" if has(" from stdin") => Some(Skipped::CopyWithoutData),
+            b"copy" if has(" from ?") || has(" to ?") || has(" program ?") => Some(Skipped::FileAccess),
+            b"copy" => None,
+            b"load" if !is_mysql => Some(Skipped::Server),
+            b"load" if has(" local infile") => Some(Skipped::LoadLocalWithoutData),
+            b"load" => Some(Skipped::FileAccess),
             b"set" if begins(digest, &SET_OF_SERVER) => Some(Skipped::Server),
             b"reset" if is_mysql => Some(Skipped::Server),
             b"start" | b"stop" | b"change" if begins(digest, &REPLICATION) => Some(Skipped::Server),
@@ -80,15 +84,11 @@ impl Skipped {
 
     /// The kind of a session by the name that its client gives.
     pub fn of_session(user: &[u8], application: &[u8]) -> Option<Skipped> {
-        let is = |names: &[&str]| names.iter().any(|name| name.as_bytes() == application);
-        if is(&["pg_dump", "pg_dumpall", "pg_basebackup", "mysqldump", "mariadb-dump"]) {
-            Some(Skipped::Backup)
-        } else if is(&["walreceiver", "pg_receivewal"]) || user == b"system user" {
-            Some(Skipped::Replication)
-        } else if application.starts_with(b"dbduel") {
-            Some(Skipped::Own)
-        } else {
-            None
+        match application {
+            b"pg_dump" | b"pg_dumpall" | b"pg_basebackup" | b"mysqldump" | b"mariadb-dump" => Some(Skipped::Backup),
+            b"walreceiver" | b"pg_receivewal" => Some(Skipped::Replication),
+            _ if user == b"system user" => Some(Skipped::Replication),
+            _ => application.starts_with(b"dbduel").then_some(Skipped::Own),
         }
     }
 }
@@ -158,24 +158,6 @@ fn ddl(digest: &[u8]) -> Option<Skipped> {
         (b"create", _) if memmem::find(digest, b" soname ?").is_some() => Some(Skipped::Server),
         _ => None,
     }
-}
-
-fn copy(digest: &[u8]) -> Option<Skipped> {
-    let has = |part: &str| memmem::find(digest, part.as_bytes()).is_some();
-    if has(" from stdin") {
-        Some(Skipped::CopyWithoutData)
-    } else if has(" from ?") || has(" to ?") || has(" program ?") {
-        Some(Skipped::FileAccess)
-    } else {
-        None
-    }
-}
-
-fn load(digest: &[u8], is_mysql: bool) -> Skipped {
-    if !is_mysql {
-        return Skipped::Server;
-    }
-    if memmem::find(digest, b" local infile").is_some() { Skipped::LoadLocalWithoutData } else { Skipped::FileAccess }
 }
 
 #[cfg(test)]
