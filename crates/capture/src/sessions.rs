@@ -106,7 +106,7 @@ impl Session {
 /// `SET autocommit = 0`, or OFF
 fn sets_off(text: &[u8]) -> bool {
     let value = text.rsplit(|byte| *byte == b'=').next().unwrap_or_default();
-    let value = value.trim_ascii().trim_ascii_end();
+    let value = value.trim_ascii();
     value.first() == Some(&b'0') || value.to_ascii_lowercase().windows(3).any(|part| part == b"off")
 }
 
@@ -135,14 +135,15 @@ impl Sessions {
             }
             _ => {}
         }
-        let is_new = !self.open.contains_key(&event.session);
+        let before = self.open.len() as u64;
+        let session = self.open.entry(event.session).or_default();
+        let is_new = session.number == 0;
         if is_new {
             self.count += 1;
-            self.open
-                .insert(event.session, Session { number: self.count, last_start_us: i64::MIN, ..Session::default() });
-            self.most_at_once = self.most_at_once.max(self.open.len() as u64);
+            *session = Session { number: self.count, last_start_us: i64::MIN, ..Session::default() };
+            self.most_at_once = self.most_at_once.max(before + 1);
         }
-        self.open.get_mut(&event.session).map(|session| (session, is_new))
+        Some((session, is_new))
     }
 }
 
