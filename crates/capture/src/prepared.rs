@@ -9,7 +9,7 @@ use crate::bytes::number_of;
 use crate::event::{Act, Event, hash_of};
 use crate::format::Format;
 use crate::normal::normalise;
-use crate::private::literals::{TYPES, decode};
+use crate::private::literals::{decode, is_type};
 use crate::tokens::{Dialect, Kind, Token, Tokens, is_name};
 
 /// Quotes and escapes as sessions have them that do not change `sql_mode`; of others no values are taken.
@@ -206,9 +206,7 @@ pub(crate) fn put_placeholders(text: &[u8], out: &mut Vec<u8>) -> bool {
             Kind::Word if part == b"json_table" => return false,
             Kind::Word if BEHIND_LISTS.contains(&part.as_slice()) => list = None,
             Kind::Word if part == b"by" => list = Some((open.len(), before.eq_ignore_ascii_case(b"group"))),
-            Kind::Punctuation if part == b"(" => {
-                open.push(TYPES.iter().any(|name| before.eq_ignore_ascii_case(name)));
-            }
+            Kind::Punctuation if part == b"(" => open.push(is_type(&before.to_ascii_lowercase())),
             Kind::Punctuation if part == b")" => {
                 open.pop();
                 list = list.filter(|(depth, _)| *depth <= open.len());

@@ -74,10 +74,9 @@ fn bound_value(value: &[u8], mask: &Mask) -> Vec<u8> {
 
 /// Settings that decide how what follows is read: without their values it is another text.
 fn sets_how_to_read(text: &[u8]) -> bool {
-    let words = |text: &[u8]| text.to_ascii_lowercase();
-    let head = words(&text[..text.len().min(60)]);
-    let mut words = head.split(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'@' | b'.')));
-    let mut words = words.by_ref().filter(|word| !word.is_empty());
+    let head = text[..text.len().min(60)].to_ascii_lowercase();
+    let words = head.split(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'@' | b'.')));
+    let mut words = words.filter(|word| !word.is_empty());
     let is_set = words.next() == Some(b"set");
     let name = words.find(|word| !matches!(*word, b"session" | b"local"));
     let name = name.map(|name| name.strip_prefix(b"@@session.").or(name.strip_prefix(b"@@")).unwrap_or(name));
@@ -93,26 +92,29 @@ fn sets_how_to_read(text: &[u8]) -> bool {
 const HOW_TO_READ: [&[u8]; 8] =
     [b"names", b"character", b"sql_mode", b"autocommit", b"time_zone", b"client_encoding", b"transaction", b"time"];
 
-/// Words behind which a number in parentheses is a length, and no value.
-pub(crate) const TYPES: [&[u8]; 17] = [
-    b"char",
-    b"varchar",
-    b"nchar",
-    b"nvarchar",
-    b"varying",
-    b"binary",
-    b"varbinary",
-    b"bit",
-    b"int",
-    b"bigint",
-    b"decimal",
-    b"dec",
-    b"numeric",
-    b"float",
-    b"datetime",
-    b"timestamp",
-    b"time",
-];
+/// Whether a number in parentheses behind a word, in small letters, is a length and no value.
+pub(crate) fn is_type(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"char"
+            | b"varchar"
+            | b"nchar"
+            | b"nvarchar"
+            | b"varying"
+            | b"binary"
+            | b"varbinary"
+            | b"bit"
+            | b"int"
+            | b"bigint"
+            | b"decimal"
+            | b"dec"
+            | b"numeric"
+            | b"float"
+            | b"datetime"
+            | b"timestamp"
+            | b"time"
+    )
+}
 
 /// Words between LIMIT and the end of what it says.
 const OF_LIMITS: [&[u8]; 5] = [b"offset", b"all", b"next", b"first", b"rows"];
@@ -195,7 +197,7 @@ impl Writer<'_, '_> {
     }
 
     fn punctuation(&mut self, text: &[u8]) {
-        let (is_type, is_limit) = (TYPES.contains(&&*self.around.word), self.around.is_limit);
+        let (is_type, is_limit) = (is_type(&self.around.word), self.around.is_limit);
         self.other(text);
         match text {
             b"(" => {
