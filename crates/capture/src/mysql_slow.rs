@@ -251,20 +251,18 @@ impl<'a> Header<'a> {
 
     /// `u[u] @ localhost [127.0.0.1]  Id:     9`
     fn read_account(&mut self, account: &'a [u8]) {
-        let (account, id) = match memmem::rfind(account, b"  Id:") {
-            Some(at) => (&account[..at], &account[at + 5..]),
-            None => (account, &b""[..]),
+        // What stands before a mark, and behind it.
+        let parted = |text: &'a [u8], at: Option<usize>, mark: &[u8]| match at {
+            Some(at) => (&text[..at], &text[at + mark.len()..]),
+            None => (text, &b""[..]),
         };
+        let (account, id) = parted(account, memmem::rfind(account, b"  Id:"), b"  Id:");
         self.event.session = number_of(id.trim_ascii()).unwrap_or(self.event.session);
-        let (user, host) = match memmem::find(account, b" @ ") {
-            Some(at) => (&account[..at], &account[at + 3..]),
-            None => (account, &b""[..]),
-        };
-        self.event.user = memchr(b'[', user).map_or(user, |at| &user[..at]);
-        let address =
-            memchr(b'[', host).map_or(&b""[..], |at| host[at + 1..].strip_suffix(b"]").unwrap_or(&host[at + 1..]));
-        let name = memchr(b'[', host).map_or(host, |at| &host[..at]).trim_ascii();
-        self.event.host = if name.is_empty() { address } else { name };
+        let (user, host) = parted(account, memmem::find(account, b" @ "), b" @ ");
+        self.event.user = parted(user, memchr(b'[', user), b"[").0;
+        let (name, address) = parted(host, memchr(b'[', host), b"[");
+        let address = address.strip_suffix(b"]").unwrap_or(address);
+        self.event.host = if name.trim_ascii().is_empty() { address } else { name.trim_ascii() };
     }
 
     /// `Key: value  Key: value`; a value may be empty.
