@@ -33,7 +33,7 @@ pub fn utc(micros: i64) -> String {
 }
 
 /// Digits at the start, at least `min` and at most `max` of them.
-fn digits(text: &mut &[u8], min: usize, max: usize) -> Option<i64> {
+pub(crate) fn digits(text: &mut &[u8], min: usize, max: usize) -> Option<i64> {
     let length = text.iter().take(max).take_while(|byte| byte.is_ascii_digit()).count();
     if length < min {
         return None;

@@ -8,7 +8,7 @@
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::times::{date_of, days};
+use crate::times::{date_of, days, digits};
 
 /// What maps values. Nothing of it is written anywhere.
 pub struct Mask {
@@ -222,11 +222,8 @@ fn is_number(value: &[u8]) -> bool {
 /// Year, month and day of `2026-11-23` or `2026/11/23`, alone or with a time of day behind it.
 fn date_parts(value: &[u8]) -> Option<(i64, i64, i64)> {
     let (date, time) = value.split_first_chunk::<10>()?;
-    let number = |digits: &[u8]| {
-        let is_number = digits.iter().all(u8::is_ascii_digit);
-        is_number.then(|| digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
-    };
-    let (year, month, day) = (number(&date[..4])?, number(&date[5..7])?, number(&date[8..])?);
+    let (mut year, mut month, mut day) = (&date[..4], &date[5..7], &date[8..]);
+    let (year, month, day) = (digits(&mut year, 4, 4)?, digits(&mut month, 2, 2)?, digits(&mut day, 2, 2)?);
     let is_marked = matches!(date[4], b'-' | b'/') && date[4] == date[7];
     let is_date = is_marked && year > 0 && (1..=12).contains(&month) && day > 0;
     // The 31st of a month of 30 days is the first of the next one.
@@ -236,22 +233,19 @@ fn date_parts(value: &[u8]) -> Option<(i64, i64, i64)> {
 /// Nothing, or ` 10:20:30.123456+02:00` in one of its forms.
 fn is_time(text: &[u8]) -> bool {
     let Some((mark, mut rest)) = text.split_first() else { return true };
-    let mut two = |mark: Option<u8>| {
-        let digits = mark.map_or(Some(rest), |mark| rest.strip_prefix(&[mark]));
-        let Some(([one, other], behind)) = digits.and_then(|digits| digits.split_first_chunk::<2>()) else {
-            return false;
-        };
-        let is_two = one.is_ascii_digit() && other.is_ascii_digit();
-        rest = if is_two { behind } else { rest };
-        is_two
+    let mut two = |mark: &[u8]| {
+        let mut behind = rest.strip_prefix(mark)?;
+        digits(&mut behind, 2, 2)?;
+        rest = behind;
+        Some(())
     };
-    if !matches!(mark, b' ' | b'T') || !two(None) || !two(Some(b':')) {
+    if !matches!(mark, b' ' | b'T') || two(b"").is_none() || two(b":").is_none() {
         return false;
     }
-    two(Some(b':'));
-    if let Some(fraction) = rest.strip_prefix(b".") {
-        let length = fraction.iter().take(6).take_while(|byte| byte.is_ascii_digit()).count();
-        rest = &fraction[length..];
+    two(b":");
+    if let Some(mut fraction) = rest.strip_prefix(b".") {
+        digits(&mut fraction, 0, 6);
+        rest = fraction;
     }
     match rest {
         [] | [b'Z'] => true,
