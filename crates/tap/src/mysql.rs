@@ -38,23 +38,23 @@ pub fn plan(admin: &mut Admin, source: Source) -> Result<Plan> {
     let folder = value("datadir").context("the server does not show its datadir")?;
     let secs = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let path = PathBuf::from(folder).join(format!("{OWN_LOG}{secs}-{}.log", std::process::id()));
-    let mut wanted = log_output(&shown)?;
-    wanted.push((file_variable, path.to_string_lossy().into_owned()));
+    let mut wanted: Vec<(&str, &str)> = log_output(&shown)?;
+    let own_file = path.to_string_lossy();
+    wanted.push((file_variable, &own_file));
     if source == Source::Slow {
         // What of the statements a slow log leaves out.
-        let everything = [
+        wanted.extend([
             ("long_query_time", "0"),
             ("min_examined_row_limit", "0"),
             ("log_slow_rate_limit", "1"),
             ("log_slow_filter", ""),
             ("log_slow_admin_statements", "ON"),
             ("log_slow_extra", "ON"),
-        ];
-        wanted.extend(everything.map(|(name, value)| (name, value.to_owned())));
+        ]);
     }
-    wanted.push((switch, "ON".to_owned()));
+    wanted.push((switch, "ON"));
     let changes = wanted.into_iter().filter_map(|(name, after)| {
-        let shown = shown.get(name)?.clone();
+        let (shown, after) = (shown.get(name)?.clone(), after.to_owned());
         let is_same = shown.parse::<f64>().ok().map_or(shown == after, |number| Ok(number) == after.parse());
         (!is_same).then(|| Change { name: name.to_owned(), before: Some(shown.clone()), shown, after })
     });
@@ -93,7 +93,7 @@ pub fn plan(admin: &mut Admin, source: Source) -> Result<Plan> {
 }
 
 /// A log goes to files where nobody can be reading it elsewhere.
-fn log_output(shown: &BTreeMap<String, String>) -> Result<Vec<(&'static str, String)>> {
+fn log_output(shown: &BTreeMap<String, String>) -> Result<Vec<(&'static str, &'static str)>> {
     let output = shown.get("log_output").map(String::as_str).unwrap_or("FILE");
     if output.split(',').any(|one| one.eq_ignore_ascii_case("FILE")) {
         return Ok(Vec::new());
@@ -105,5 +105,5 @@ fn log_output(shown: &BTreeMap<String, String>) -> Result<Vec<(&'static str, Str
              'FILE,{output}') yourself for the time of the capture"
         );
     }
-    Ok(vec![("log_output", "FILE".to_owned())])
+    Ok(vec![("log_output", "FILE")])
 }
