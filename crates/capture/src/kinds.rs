@@ -56,21 +56,29 @@ impl Skipped {
     pub fn of(digest: &[u8], is_mysql: bool) -> Option<Skipped> {
         let digest = without_hint(digest);
         let has = |part: &str| memmem::find(digest, part.as_bytes()).is_some();
+        let begins = |heads: &[&str]| heads.iter().any(|head| digest.starts_with(head.as_bytes()));
         if PASSWORDS.iter().any(|part| has(part)) || digest.starts_with(b"set password") {
             return Some(Skipped::Password);
         }
-        let first = digest.split(|byte| *byte == b' ').next().unwrap_or_default();
+        let mut words = digest.split(|byte| *byte == b' ');
+        let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         match first {
-            b"create" | b"alter" | b"drop" | b"rename" | b"grant" | b"revoke" => ddl(digest),
+            b"grant" | b"revoke" => Some(Skipped::Account),
+            b"create" | b"alter" | b"drop" | b"rename" => match second {
+                b"user" | b"role" | b"group" => Some(Skipped::Account),
+                b"extension" | b"server" | b"foreign" | b"tablespace" => Some(Skipped::Server),
+                b"system" | b"instance" if first == b"alter" => Some(Skipped::Server),
+                _ => (first == b"create" && has(" soname ?")).then_some(Skipped::Server),
+            },
             b"copy" if has(" from stdin") => Some(Skipped::CopyWithoutData),
             b"copy" if has(" from ?") || has(" to ?") || has(" program ?") => Some(Skipped::FileAccess),
             b"copy" => None,
             b"load" if !is_mysql => Some(Skipped::Server),
             b"load" if has(" local infile") => Some(Skipped::LoadLocalWithoutData),
             b"load" => Some(Skipped::FileAccess),
-            b"set" if begins(digest, &SET_OF_SERVER) => Some(Skipped::Server),
+            b"set" if begins(&SET_OF_SERVER) => Some(Skipped::Server),
             b"reset" if is_mysql => Some(Skipped::Server),
-            b"start" | b"stop" | b"change" if begins(digest, &REPLICATION) => Some(Skipped::Server),
+            b"start" | b"stop" | b"change" if begins(&REPLICATION) => Some(Skipped::Server),
             b"kill" | b"shutdown" | b"restart" | b"flush" | b"purge" | b"install" | b"uninstall" | b"clone"
                 if is_mysql =>
             {
@@ -140,23 +148,6 @@ fn without_hint(digest: &[u8]) -> &[u8] {
     match digest.strip_prefix(b"/*!") {
         Some(rest) => rest.trim_ascii_start().strip_prefix(b"M!").unwrap_or(rest).trim_ascii_start(),
         None => digest,
-    }
-}
-
-fn begins(digest: &[u8], heads: &[&str]) -> bool {
-    heads.iter().any(|head| digest.starts_with(head.as_bytes()))
-}
-
-fn ddl(digest: &[u8]) -> Option<Skipped> {
-    let mut words = digest.split(|byte| *byte == b' ');
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    match (first, second) {
-        (b"grant" | b"revoke", _) | (_, b"user" | b"role" | b"group") => Some(Skipped::Account),
-        (b"alter", b"system" | b"instance") | (_, b"extension" | b"server" | b"foreign" | b"tablespace") => {
-            Some(Skipped::Server)
-        }
-        (b"create", _) if memmem::find(digest, b" soname ?").is_some() => Some(Skipped::Server),
-        _ => None,
     }
 }
 
