@@ -23,8 +23,8 @@ const KEY_MAX: usize = 4 * 1024;
 const DIGITS_MAX: usize = 18;
 
 /// A value in the place of a placeholder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Bound {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound<T = Vec<u8>> {
     Null,
     Int(i64),
     /// An exact number of so many units of its last of `scale` places.
@@ -32,7 +32,27 @@ pub enum Bound {
         units: i64,
         scale: u8,
     },
-    Text(Vec<u8>),
+    Text(T),
+}
+
+impl<T> Bound<T> {
+    /// The same with another text.
+    pub fn map<U>(self, text: impl FnOnce(T) -> U) -> Bound<U> {
+        match self {
+            Bound::Null => Bound::Null,
+            Bound::Int(value) => Bound::Int(value),
+            Bound::Decimal { units, scale } => Bound::Decimal { units, scale },
+            Bound::Text(value) => Bound::Text(text(value)),
+        }
+    }
+
+    /// Its text, where it is one.
+    pub fn text(self) -> Option<T> {
+        match self {
+            Bound::Text(text) => Some(text),
+            _ => None,
+        }
+    }
 }
 
 /// The values of an execution; None where it is none of that statement, or has a value whose type the log does not show.

@@ -13,7 +13,7 @@ use crate::digest::{About, Kind};
 use crate::filter::{Filter, Wanted, Why, Window};
 use crate::plans::samples;
 use crate::portable::{for_other_kind, is_collated, is_control, ported, sqlstate};
-use crate::schedule::{Facts, How, Parameter, Portable, Raw, Schedule, Session, Span, Statement, Text, Transaction};
+use crate::schedule::{Facts, How, Portable, Raw, Schedule, Session, Span, Statement, Text, Transaction};
 use crate::sharing::share;
 use crate::units::Held;
 
@@ -343,12 +343,7 @@ impl Maker<'_> {
         let first = self.schedule.values.len() as u32;
         let count = u16::try_from(values.len()).ok()?;
         for value in values {
-            let value = match value {
-                Bound::Null => Parameter::Null,
-                Bound::Int(value) => Parameter::Int(value),
-                Bound::Decimal { units, scale } => Parameter::Decimal { units, scale },
-                Bound::Text(text) => Parameter::Text(self.text(&text)),
-            };
+            let value = value.map(|text| self.text(&text));
             self.schedule.values.push(value);
         }
         Some((first, count))

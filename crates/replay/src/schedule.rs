@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use capture::Dialect;
+use capture::{Bound, Dialect};
 
 use crate::digest::About;
 use crate::options::StatementLimit;
@@ -85,24 +85,7 @@ impl Raw {
     }
 }
 
-/// A parameter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parameter {
-    Null,
-    Text(Text),
-    Int(i64),
-    Decimal { units: i64, scale: u8 },
-}
-
-impl Parameter {
-    /// Its text, where it is one.
-    pub fn text(self) -> Option<Text> {
-        match self {
-            Parameter::Text(text) => Some(text),
-            _ => None,
-        }
-    }
-}
+pub type Parameter = Bound<Text>;
 
 #[derive(Debug, Clone)]
 pub struct Transaction {
@@ -160,12 +143,10 @@ pub struct Portable {
 
 impl Portable {
     pub fn add(&mut self, is_portable: bool, us: u64) {
-        let [calls, all_calls] = &mut self.calls;
-        let [part_us, all_us] = &mut self.us;
-        *calls += u64::from(is_portable);
-        *all_calls += 1;
-        *part_us += us * u64::from(is_portable);
-        *all_us += us;
+        for ([part, all], one) in [(&mut self.calls, 1), (&mut self.us, us)] {
+            *part += one * u64::from(is_portable);
+            *all += one;
+        }
     }
 
     /// In calls and in time; a log without durations has the first alone.

@@ -7,6 +7,7 @@ use capture::{Making, Options, Skipped};
 
 use super::*;
 use crate::order::Order;
+use crate::schedule::Parameter;
 use crate::waits::Waits;
 
 /// A row of a csvlog: milliseconds after 04:41:40, session, message, DETAIL, SQLSTATE with the statement of an error.
