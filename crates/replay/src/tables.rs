@@ -3,6 +3,8 @@
 //! It sees names and no grammar, and errs towards too many: whatever is not known to keep to the tables that it names, such as
 //! DDL, CALL, or a function of the user's own, may touch any.
 
+use std::collections::BTreeSet;
+
 use capture::{Dialect, Kind, Tokens};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,17 +27,11 @@ impl Touched {
         let word = |token: capture::Token| Word { kind: token.kind, text: &digest[token.start..token.end] };
         let words: Vec<Word<'_>> = Tokens::new(digest.as_bytes(), dialect).map(word).collect();
         let mut found = Names::default();
-        let statements = words.split(|word| word.text == ";");
-        if statements.into_iter().all(|statement| found.take(statement)) {
-            let Names { mut read, mut written } = found;
-            for names in [&mut read, &mut written] {
-                names.sort();
-                names.dedup();
-            }
-            read.retain(|name| !written.contains(name));
-            return Touched::These { read, written };
+        if !words.split(|word| word.text == ";").all(|statement| found.take(statement)) {
+            return Touched::Any;
         }
-        Touched::Any
+        let read = found.read.difference(&found.written).cloned().collect();
+        Touched::These { read, written: found.written.into_iter().collect() }
     }
 }
 
@@ -57,8 +53,8 @@ impl Word<'_> {
 
 #[derive(Default)]
 struct Names {
-    read: Vec<String>,
-    written: Vec<String>,
+    read: BTreeSet<String>,
+    written: BTreeSet<String>,
 }
 
 /// Statements that touch the tables they name, and those that touch none.
@@ -116,8 +112,8 @@ impl Names {
                     at = next;
                     let is_called = words.get(next).is_some_and(|next| next.text == "(");
                     match expected.take() {
-                        Some(true) => self.written.push(name),
-                        _ if !is_called => self.read.push(name),
+                        Some(true) => drop(self.written.insert(name)),
+                        _ if !is_called => drop(self.read.insert(name)),
                         _ if !is_known_function(&name) => return false,
                         _ => {}
                     }
