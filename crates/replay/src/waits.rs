@@ -86,13 +86,14 @@ impl Waits {
             places.steps.extend(lanes(unit).0.iter().map(|lane| Step { lane: *lane, count: 0 }));
         }
         places.starts.push(places.steps.len() as u32);
+        let mut by_end: Vec<usize> = (0..units.len()).collect();
+        by_end.sort_by_key(|unit| (units[*unit].1, units[*unit].0, *unit));
         let mut ends: HashMap<u32, Vec<i64>> = HashMap::new();
-        for unit in by_end(units) {
-            let (first, last) = (places.starts[unit as usize] as usize, places.starts[unit as usize + 1] as usize);
-            for place in &mut places.steps[first..last] {
+        for unit in by_end {
+            for place in &mut places.steps[places.starts[unit] as usize..places.starts[unit + 1] as usize] {
                 let ends = ends.entry(place.lane).or_default();
                 place.count = ends.len() as u32;
-                ends.push(units[unit as usize].1);
+                ends.push(units[unit].1);
             }
         }
         let mut waits = Steps::default();
@@ -109,12 +110,6 @@ impl Waits {
         let lanes = (0..count).map(|lane| ends.get(&lane).map_or(0, |ends| ends.len() as u32)).collect();
         Waits { lanes, waits, places }
     }
-}
-
-fn by_end(units: &[Span]) -> Vec<u32> {
-    let mut ends: Vec<u32> = (0..units.len() as u32).collect();
-    ends.sort_by_key(|unit| (units[*unit as usize].1, units[*unit as usize].0, *unit));
-    ends
 }
 
 /// Each table has a lane of all units that name it and one of those that write it. One that writes it waits for the first,
