@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 /// The sessions of each client, from when each began and ended.
 pub fn assigned(sessions: &[(i64, i64)]) -> Vec<Vec<u32>> {
@@ -14,12 +15,8 @@ pub fn assigned(sessions: &[(i64, i64)]) -> Vec<Vec<u32>> {
     let mut free: BinaryHeap<Reverse<(i64, usize)>> = BinaryHeap::new();
     for session in by_begin {
         let (begin, end) = sessions[session as usize];
-        let client = match free.peek() {
-            Some(Reverse((ended, client))) if *ended < begin => {
-                let client = *client;
-                free.pop();
-                client
-            }
+        let client = match free.peek_mut() {
+            Some(first) if first.0.0 < begin => PeekMut::pop(first).0.1,
             _ => {
                 clients.push(Vec::new());
                 clients.len() - 1
