@@ -221,12 +221,11 @@ impl Summary {
         if self.bad_entries as f64 <= max_bad * all as f64 {
             return Ok(());
         }
-        let lines: Vec<String> = self.problem_lines();
         Err(Refused::Usage(format!(
             "{} of {all} entries cannot be read, more than {}%\n{}\n  next: mend the log, or accept them with --max-bad",
             self.bad_entries,
             max_bad * 100.0,
-            lines.join("\n")
+            self.problem_lines().join("\n")
         )))
     }
 
