@@ -34,17 +34,17 @@ impl Class {
 
     /// The first of the classes that fits: random answers are compared least.
     pub fn of(digest: &[u8]) -> Class {
-        let fits = |names: &[&str]| names.iter().any(|name| has_word(digest, name.as_bytes()));
+        let fits = |names: &str| names.split_ascii_whitespace().any(|name| has_word(digest, name.as_bytes()));
         let has = |part: &str| memmem::find(digest, part.as_bytes()).is_some();
-        if fits(&RANDOM) {
+        if fits(RANDOM) {
             Class::Random
-        } else if fits(&SERVER) || digest.starts_with(b"show ") || digest.starts_with(b"explain ") || has("@@") {
+        } else if fits(SERVER) || digest.starts_with(b"show ") || digest.starts_with(b"explain ") || has("@@") {
             Class::Server
-        } else if fits(&SESSION) || has("@") {
+        } else if fits(SESSION) || has("@") {
             Class::Session
-        } else if fits(&CLOCK) {
+        } else if fits(CLOCK) {
             Class::Clock
-        } else if fits(&AGGREGATES) && !has("order by") {
+        } else if fits(AGGREGATES) && !has("order by") {
             Class::OrderOfAggregate
         } else if digest.starts_with(b"select ") && has(" limit ?") && !has("order by") {
             Class::ArbitraryRows
@@ -54,57 +54,15 @@ impl Class {
     }
 }
 
-const RANDOM: [&str; 8] =
-    ["rand(", "random(", "uuid(", "uuid_short(", "gen_random_uuid(", "uuid_generate_v4(", "sleep(", "tablesample"];
-const SERVER: [&str; 9] = [
-    "version(",
-    "information_schema",
-    "performance_schema",
-    "pg_catalog",
-    "pg_stat_activity",
-    "current_user",
-    "session_user",
-    "user(",
-    "pg_relation_size(",
-];
-const SESSION: [&str; 9] = [
-    "last_insert_id(",
-    "currval(",
-    "lastval(",
-    "connection_id(",
-    "pg_backend_pid(",
-    "found_rows(",
-    "row_count(",
-    "txid_current(",
-    "pg_temp",
-];
-const CLOCK: [&str; 15] = [
-    "now(",
-    "curdate(",
-    "curtime(",
-    "sysdate(",
-    "unix_timestamp()",
-    "utc_timestamp(",
-    "utc_date(",
-    "localtime",
-    "localtimestamp",
-    "current_date",
-    "current_time",
-    "current_timestamp",
-    "clock_timestamp(",
-    "statement_timestamp(",
-    "transaction_timestamp(",
-];
-const AGGREGATES: [&str; 8] = [
-    "group_concat(",
-    "string_agg(",
-    "array_agg(",
-    "json_agg(",
-    "jsonb_agg(",
-    "json_arrayagg(",
-    "json_objectagg(",
-    "first_value(",
-];
+const RANDOM: &str = "rand( random( uuid( uuid_short( gen_random_uuid( uuid_generate_v4( sleep( tablesample";
+const SERVER: &str = "version( information_schema performance_schema pg_catalog pg_stat_activity current_user session_user \
+    user( pg_relation_size(";
+const SESSION: &str = "last_insert_id( currval( lastval( connection_id( pg_backend_pid( found_rows( row_count( \
+    txid_current( pg_temp";
+const CLOCK: &str = "now( curdate( curtime( sysdate( unix_timestamp() utc_timestamp( utc_date( localtime localtimestamp \
+    current_date current_time current_timestamp clock_timestamp( statement_timestamp( transaction_timestamp(";
+const AGGREGATES: &str = "group_concat( string_agg( array_agg( json_agg( jsonb_agg( json_arrayagg( json_objectagg( \
+    first_value(";
 
 /// Whether a name stands in the text, not as a part of another one.
 fn has_word(text: &[u8], word: &[u8]) -> bool {

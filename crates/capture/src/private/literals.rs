@@ -92,28 +92,13 @@ fn sets_how_to_read(text: &[u8]) -> bool {
 const HOW_TO_READ: [&[u8]; 8] =
     [b"names", b"character", b"sql_mode", b"autocommit", b"time_zone", b"client_encoding", b"transaction", b"time"];
 
-/// Whether a number in parentheses behind a word, in small letters, is a length and no value.
+/// Words behind which a number in parentheses is a length, and no value.
+const TYPES: &str = "char varchar nchar nvarchar varying binary varbinary bit int bigint decimal dec numeric float datetime \
+    timestamp time";
+
+/// Whether a word in small letters is one of them.
 pub(crate) fn is_type(word: &[u8]) -> bool {
-    matches!(
-        word,
-        b"char"
-            | b"varchar"
-            | b"nchar"
-            | b"nvarchar"
-            | b"varying"
-            | b"binary"
-            | b"varbinary"
-            | b"bit"
-            | b"int"
-            | b"bigint"
-            | b"decimal"
-            | b"dec"
-            | b"numeric"
-            | b"float"
-            | b"datetime"
-            | b"timestamp"
-            | b"time"
-    )
+    TYPES.split_ascii_whitespace().any(|name| name.as_bytes() == word)
 }
 
 /// Words between LIMIT and the end of what it says.
