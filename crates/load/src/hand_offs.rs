@@ -1,4 +1,4 @@
-//! What threads hand to one another, in every order in which their steps can fall, by loom.
+//! What threads hand to one another, in the orders in which their steps can fall, by loom.
 //!
 //! The modules under test are compiled a second time, with loom's atomics in the place of the processor's.
 

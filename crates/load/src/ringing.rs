@@ -2,7 +2,7 @@
 //!
 //! No ring is lost. A listener counts itself before it looks at its condition for the last time, and a ringer has
 //! changed the condition before it looks for listeners; whoever finds a worker rung already has changed the condition
-//! before the worker answers. `hand_offs` tries every order of these steps.
+//! before the worker answers. `hand_offs` tries the orders in which these steps can fall.
 
 use super::atomics::{AtomicBool, AtomicU32, Ordering, fence};
 
@@ -41,7 +41,7 @@ impl Ringing {
 
     /// The worker looks at the conditions of its listeners: what is rung from here on is another ring.
     pub fn answer(&self) {
-        // A swap and no store: it has to see what was changed before each ring that it answers.
+        // A swap and no store, so that what was changed before each ring that it answers is visible behind it.
         self.rung.swap(false, Ordering::AcqRel);
     }
 }

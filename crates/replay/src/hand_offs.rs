@@ -1,4 +1,4 @@
-//! Ends of units in every order in which the steps of their threads can fall, by loom.
+//! Ends of units in the orders in which the steps of their threads can fall, by loom.
 //!
 //! The module under test is compiled a second time, with loom's atomics in the place of the processor's.
 
