@@ -7,8 +7,8 @@
 //!
 //! | rule | assumes | looks at |
 //! |---|---|---|
-//! | `exact` | that the order in a block was a fair coin | 8, 10, … and the last block |
-//! | `t` | that log ratios are nearly normal | 4, 6, … and the last block |
+//! | `exact` | that the order in a block was a fair coin | 8, 10, … 80, then after a twentieth more, and the last block |
+//! | `t` | that log ratios are nearly normal | 4, 6, … likewise |
 
 mod evidence;
 mod exact;

@@ -6,6 +6,10 @@ use crate::describe::Interval;
 /// rule `t`, which assumes more, gives a verdict earlier.
 pub const FIRST_LOOK: usize = 8;
 
+/// From twice so many blocks on, a look comes after a twentieth of what there is: with one every two blocks, what a look
+/// costs would grow with the square of the blocks, and few runs would end sooner.
+const FULL_STEPS: usize = 40;
+
 pub(super) const FIRST_LOOK_OF_T: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +58,9 @@ pub enum Verdict {
 impl Rule {
     /// Numbers of blocks at which the rule is applied, the last block among them.
     pub fn looks(&self) -> Vec<usize> {
-        let mut looks: Vec<usize> = (self.kind.first_look()..=self.blocks_max).step_by(2).collect();
+        let next = |look: &usize| Some(look + 2 * (look / FULL_STEPS).max(1));
+        let all = std::iter::successors(Some(self.kind.first_look()), next);
+        let mut looks: Vec<usize> = all.take_while(|look| *look <= self.blocks_max).collect();
         if self.blocks_max >= self.kind.first_look() && looks.last() != Some(&self.blocks_max) {
             looks.push(self.blocks_max);
         }

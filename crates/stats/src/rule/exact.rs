@@ -9,6 +9,9 @@
 //! What must stay true: counts are integers from the ranks to the threshold, so the same data and
 //! seed give the same verdict on every machine.
 
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -23,8 +26,12 @@ const DRAWN_VECTORS: usize = 9_999;
 /// Exponent of the spending function: how much of the error early looks may use.
 const SPENDING_POWER: f64 = 1.5;
 
-/// Looks that guide the search for the interval's ends. Those of longer runs cost more than they save.
+/// Looks that guide the search for the interval's ends from the beginning, with the last one. The others would cost more
+/// than they save, and come to it when they reject.
 const GUIDED_UP_TO: usize = 60;
+
+/// So often the thresholds of a test show where to test next.
+const REFINED: u32 = 4;
 
 /// Even when the signs of all blocks are the same, that must be rarer than the error spent by then.
 pub fn verdict_is_possible(rule: &Rule, blocks: usize) -> bool {
@@ -41,17 +48,17 @@ pub struct Exact {
     alpha: f64,
     blocks_max: usize,
     vectors: SignVectors,
-    /// For each guiding look that can reject: about how many Walsh averages it leaves outside the interval
-    /// on each side. It only sets where the search begins.
-    outside: Vec<(usize, usize)>,
+    /// Where the search begins: what the looks of a made-up series leave outside.
+    typical: OnceLock<Outside>,
 }
+
+/// For each look that can reject: about how many Walsh averages it leaves outside the interval on each side.
+type Outside = BTreeMap<usize, usize>;
 
 impl Exact {
     pub fn new(rule: &Rule) -> Exact {
         let vectors = SignVectors::new(rule.blocks_max, rule.seed);
-        let blind = Exact { alpha: rule.alpha, blocks_max: rule.blocks_max, vectors, outside: Vec::new() };
-        let guiding: Vec<usize> = rule.looks().into_iter().take_while(|look| *look <= GUIDED_UP_TO).collect();
-        Exact { outside: typical_outside(&blind, &guiding), ..blind }
+        Exact { alpha: rule.alpha, blocks_max: rule.blocks_max, vectors, typical: OnceLock::new() }
     }
 
     /// How many vectors may have crossed by this look.
@@ -83,33 +90,51 @@ impl Exact {
         (thresholds, false)
     }
 
-    /// About where the interval ends: thresholds hardly depend on which block has which rank, so
-    /// those of one made-up series show how many Walsh averages each look leaves outside.
-    fn about(&self, log_ratios: &[f64], looks: &[usize]) -> Interval {
+    /// Thresholds hardly depend on which block has which rank, so a made-up series shows about where they are.
+    fn typical(&self, looks: &[usize]) -> &Outside {
+        const GOLDEN: f64 = 0.618_033_988_749_895;
+        // Sizes in no order, signs in turn: nothing is rejected, so every look is taken.
+        let size = |block: usize| 0.1 + (block as f64 * GOLDEN).fract();
+        let sign = |block: usize| if block.is_multiple_of(2) { 1.0 } else { -1.0 };
+        self.typical.get_or_init(|| {
+            let series: Vec<f64> = (0..self.blocks_max).map(|block| sign(block) * size(block)).collect();
+            outside(looks, &self.crossings(&series, 0.0, looks).0)
+        })
+    }
+}
+
+/// Of n (n + 1) / 2 averages, w on one side make the statistic n (n + 1) - 4 w in doubled ranks.
+fn outside(looks: &[usize], thresholds: &[usize]) -> Outside {
+    let left_out = |(blocks, crossing_from): (&usize, &usize)| {
+        Some((*blocks, (blocks * (blocks + 1)).checked_sub(*crossing_from)? / 4))
+    };
+    looks.iter().zip(thresholds).filter_map(left_out).collect()
+}
+
+/// Walsh averages of the looks that guide a search, by their blocks.
+struct Guides(BTreeMap<usize, Vec<f64>>);
+
+impl Guides {
+    fn new(log_ratios: &[f64], looks: &[usize]) -> Guides {
+        let mut guides = Guides(BTreeMap::new());
+        looks.iter().take_while(|look| **look <= GUIDED_UP_TO).for_each(|look| guides.add(log_ratios, *look));
+        looks.last().into_iter().for_each(|look| guides.add(log_ratios, *look));
+        guides
+    }
+
+    fn add(&mut self, log_ratios: &[f64], look: usize) {
+        self.0.entry(look).or_insert_with(|| walsh_averages(&log_ratios[..look]));
+    }
+
+    /// About where the interval ends.
+    fn about(&self, outside: &Outside) -> Interval {
         let mut about = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
-        for (blocks, outside) in self.outside.iter().filter(|(blocks, _)| looks.contains(blocks)) {
-            let averages = walsh_averages(&log_ratios[..*blocks]);
+        for (averages, outside) in self.0.iter().filter_map(|(look, averages)| Some((averages, outside.get(look)?))) {
             about.low = about.low.max(averages[*outside]);
             about.high = about.high.min(averages[averages.len() - 1 - outside]);
         }
         about
     }
-}
-
-/// Walsh averages outside the interval on each side of a made-up series, look by look, as far as
-/// a look leaves out any.
-fn typical_outside(exact: &Exact, looks: &[usize]) -> Vec<(usize, usize)> {
-    const GOLDEN: f64 = 0.618_033_988_749_895;
-    // Sizes in no order, signs in turn: nothing is rejected, so every look is taken.
-    let size = |block: usize| 0.1 + (block as f64 * GOLDEN).fract();
-    let series: Vec<f64> =
-        (0..exact.blocks_max).map(|block| if block % 2 == 0 { size(block) } else { -size(block) }).collect();
-    let (thresholds, _) = exact.crossings(&series, 0.0, looks);
-    // Of n (n + 1) / 2 averages, w on one side make the statistic n (n + 1) - 4 w in doubled ranks.
-    let outside = |(blocks, crossing_from): (&usize, usize)| {
-        Some((*blocks, (blocks * (blocks + 1)).checked_sub(crossing_from)? / 4))
-    };
-    looks.iter().zip(thresholds).filter_map(outside).collect()
 }
 
 impl Evidence for Exact {
@@ -120,7 +145,8 @@ impl Evidence for Exact {
         if gaps.breaks.len() == 1 {
             return Some(Interval { low: gaps.breaks[0], high: gaps.breaks[0] });
         }
-        let accepted = |gap: usize| !self.rejects(log_ratios, gaps.inside(gap), looks);
+        let test = |gap: usize| self.crossings(log_ratios, gaps.inside(gap), looks);
+        let accepted = |gap: usize| !test(gap).1;
         let estimate = hodges_lehmann(log_ratios)?;
         let last = gaps.breaks.len();
         if accepted(0) || accepted(last) {
@@ -131,9 +157,24 @@ impl Evidence for Exact {
         let Some(start) = gaps.outward_from(estimate).find(|gap| accepted(*gap)) else {
             return Some(whole);
         };
-        let about = self.about(log_ratios, looks);
-        let lowest = edge(start, 0, gaps.after(about.low), &accepted);
-        let highest = edge(start, last, gaps.after(about.high).saturating_sub(1), &accepted);
+        let (mut guides, typical) = (Guides::new(log_ratios, looks), self.typical(looks));
+        let ends = |guides: &Guides, outside: &Outside| {
+            let about = guides.about(outside);
+            [gaps.after(about.low), gaps.after(about.high).saturating_sub(1)]
+        };
+        let guess = ends(&guides, typical);
+        let mut tested = |gap: usize, side: usize| {
+            let (thresholds, is_rejected) = test(gap);
+            if is_rejected {
+                guides.add(log_ratios, looks[thresholds.len() - 1]);
+            }
+            // Of the looks behind the one that rejected, nothing new is known.
+            let mut known = typical.clone();
+            known.extend(outside(looks, &thresholds));
+            (!is_rejected, ends(&guides, &known)[side])
+        };
+        let lowest = edge(start, 0, guess[0], |gap| tested(gap, 0));
+        let highest = edge(start, last, guess[1], |gap| tested(gap, 1));
         Some(Interval { low: gaps.breaks[lowest - 1].min(estimate), high: gaps.breaks[highest].max(estimate) })
     }
 
@@ -146,23 +187,34 @@ impl Evidence for Exact {
     }
 }
 
-/// The accepted gap that lies next to a rejected one, on the way from `accepted_gap` to
-/// `rejected_gap`, begun at `guess`: in widening steps past it, then by halves.
-fn edge(mut accepted_gap: usize, mut rejected_gap: usize, guess: usize, accepted: &impl Fn(usize) -> bool) -> usize {
-    let mut probe = guess;
-    let mut step = 1;
+/// The accepted gap that lies next to a rejected one, on the way from `accepted_gap` to `rejected_gap`, begun at `guess`:
+/// where the thresholds of a test put it, then in widening steps past it, then by halves.
+fn edge(
+    mut accepted_gap: usize,
+    mut rejected_gap: usize,
+    guess: usize,
+    mut test: impl FnMut(usize) -> (bool, usize),
+) -> usize {
+    let (mut probe, mut step, mut refined) = (guess, 1, 0);
     while accepted_gap.abs_diff(rejected_gap) > 1 {
-        let between = accepted_gap.min(rejected_gap) < probe && probe < accepted_gap.max(rejected_gap);
-        if !between {
+        let is_between =
+            |probe: usize| accepted_gap.min(rejected_gap) < probe && probe < accepted_gap.max(rejected_gap);
+        if !is_between(probe) {
             probe = (accepted_gap + rejected_gap) / 2;
         }
-        let towards = if accepted(probe) {
+        let (is_accepted, better) = test(probe);
+        let towards = if is_accepted {
             accepted_gap = probe;
             rejected_gap
         } else {
             rejected_gap = probe;
             accepted_gap
         };
+        if refined < REFINED && better != probe {
+            refined += 1;
+            probe = better;
+            continue;
+        }
         probe = if towards > probe { probe + step } else { probe.saturating_sub(step) };
         step *= 2;
     }
@@ -240,15 +292,13 @@ impl SignVectors {
         match ranks.sums.as_slice() {
             [] => unreachable!("no look without a block"),
             [sums] => Statistics::OfPatterns(self, sums.iter().map(|sum| deviation(*sum)).collect()),
-            [first, second] => {
-                let pairs = self.columns[0].iter().zip(&self.columns[1]);
-                Statistics::OfVectors(pairs.map(|(a, b)| deviation(picked(first, *a) + picked(second, *b))).collect())
-            }
-            many => {
-                let positive = |vector: usize| -> i32 {
-                    many.iter().zip(&self.columns).map(|(sums, column)| picked(sums, column[vector])).sum()
-                };
-                Statistics::OfVectors((0..self.len()).map(|vector| deviation(positive(vector))).collect())
+            [first, others @ ..] => {
+                let mut positive: Vec<i32> = self.columns[0].iter().map(|signs| picked(first, *signs)).collect();
+                for (sums, column) in others.iter().zip(&self.columns[1..]) {
+                    positive.iter_mut().zip(column).for_each(|(sum, signs)| *sum += picked(sums, *signs));
+                }
+                positive.iter_mut().for_each(|sum| *sum = deviation(*sum));
+                Statistics::OfVectors(positive)
             }
         }
     }

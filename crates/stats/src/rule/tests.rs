@@ -55,6 +55,26 @@ fn looks_are_even_and_end_at_the_last_block() {
 }
 
 #[test]
+fn from_the_eightieth_block_on_a_look_comes_after_a_twentieth_of_the_blocks() {
+    let looks = exact(1000).looks();
+    assert!(looks.windows(2).all(|pair| pair[1] > 80 || pair[1] - pair[0] == 2), "{looks:?}");
+    assert!(looks.windows(2).all(|pair| pair[1] - pair[0] <= 2.max(pair[0] / 20) && pair[1] > pair[0]), "{looks:?}");
+    assert_eq!((looks.len(), *looks.last().unwrap()), (94, 1000));
+}
+
+/// Whatever the search tries first, the interval ends beside what is rejected.
+#[test]
+fn the_interval_of_a_long_run_ends_where_log_ratios_are_rejected() {
+    let judge = Judge::new(exact(120));
+    let mut normals = Normals::new(ChaCha8Rng::seed_from_u64(19));
+    let blocks: Vec<f64> = (0..120).map(|block| 0.01 + 0.03 * normals.draw() * (1 + block % 5) as f64).collect();
+    let Interval { low, high } = judge.verdict(&blocks, false).unwrap().1;
+    let width = (high - low) * 1e-6;
+    let rejected = [low - width, low + width, high - width, high + width].map(|place| judge.rejects(&blocks, place));
+    assert_eq!(rejected, [true, false, false, true], "{low} to {high}");
+}
+
+#[test]
 fn a_point_of_a_sweep_waits_for_a_later_look() {
     let earliest = |points: f64, blocks_max| Rule { alpha: 0.05 / points, ..exact(blocks_max) }.earliest_verdict();
     assert_eq!((earliest(1.0, 20), earliest(8.0, 20), earliest(16.0, 20)), (Some(8), Some(10), Some(12)));
