@@ -76,6 +76,31 @@ pub fn conclude_with_seconds(
     Conclusions { workloads, findings, durability, tally, flags }
 }
 
+/// A candidate against the baseline over all load levels, while the run goes on.
+pub struct SoFar {
+    pub workload: String,
+    pub candidate: String,
+    pub overall: Comparison,
+}
+
+/// What is shown after each block: of [`conclude`], which takes twenty times as long, the overall comparisons alone.
+pub fn so_far(plan: &PlanRecord, run: &RunRecord, trials: &[TrialRecord]) -> Vec<SoFar> {
+    let circumstances = &conditions(plan, run, trials);
+    let trials = &*measured(trials);
+    let aligned = deferred::charged(plan, operations::aligned(plan, trials));
+    let records = &Index::new(plan, &aligned);
+    let of_workload = |workload: &str| {
+        let (points, metric) = (records.points(workload), records.primary_metric(workload));
+        let overall = |candidate: &str| {
+            let scope = Scope { plan, records, circumstances, workload, candidate, limit: None, share: 1 };
+            let overall = scope.overall(&metric, &points, &scope.of_points(&metric, &points));
+            SoFar { workload: workload.to_owned(), candidate: candidate.to_owned(), overall }
+        };
+        plan.candidates().map(overall).collect::<Vec<SoFar>>()
+    };
+    plan.workloads.iter().flat_map(|workload| of_workload(&workload.label)).collect()
+}
+
 /// Does the run end here? Asked after each trial; it answers only between blocks.
 ///
 /// The time budget is not its business: that is for the clock to decide, not for the data.

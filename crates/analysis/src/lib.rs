@@ -47,7 +47,7 @@ mod variation;
 pub mod workers;
 
 pub use comparison::{Caveat, Comparison, Difference, FlagImbalance, QUICK_BELOW_S, Unflagged, Verdict};
-pub use conclude::{SECONDARY_METRIC, conclude, conclude_with_seconds, never_ok, should_stop};
+pub use conclude::{SECONDARY_METRIC, SoFar, conclude, conclude_with_seconds, never_ok, should_stop, so_far};
 pub use conclusions::{Conclusions, FlagCount, HeadToHead, MetricComparison, Tally, WorkloadConclusions};
 pub use conditions::{EndReason, FAILURES_UNTIL_GIVEN_UP, given_up};
 pub use deferred::WorkLeft;

@@ -30,6 +30,19 @@ fn a_slower_candidate_is_called_slower_with_an_interval_around_the_truth() {
 }
 
 #[test]
+fn while_a_run_goes_on_its_overall_comparison_is_that_of_the_report() {
+    for stored in [stored_run(&Story::default()), passes_run(&Story::default()), kinds_run(&Story::default())] {
+        let trials = first_blocks(&stored, 8);
+        let shown = so_far(&stored.plan, &stored.run, &trials);
+        let report = conclude(&stored.plan, &stored.run, &trials);
+        let reported = report.workloads.iter().flat_map(|one| one.duels.iter().map(move |duel| (one, duel)));
+        let reported: Vec<_> = reported.map(|(one, duel)| (&one.workload, &duel.candidate, &duel.overall)).collect();
+        assert!(!reported.is_empty());
+        assert_eq!(shown.iter().map(|one| (&one.workload, &one.candidate, &one.overall)).collect::<Vec<_>>(), reported);
+    }
+}
+
+#[test]
 fn equal_contenders_are_not_called_faster_or_slower() {
     let duel = duel_of(&stored_run(&Story { spread: 0.001, ..Story { ratios: [1.0; 4], ..Story::default() } }));
     assert_eq!(duel.overall.verdict, Verdict::NoDifferenceShown);

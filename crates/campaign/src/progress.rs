@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::budget::length;
-use analysis::{Conclusions, HeadToHead, cause_test, headroom};
+use analysis::{SoFar, cause_test, headroom};
 use experiment::plan::Plan;
 use load::Live;
 use record::format::figures;
@@ -170,9 +170,9 @@ impl Progress {
     }
 
     /// A block is over: one line of it stays.
-    pub fn block_ends(&self, so_far: Option<&Conclusions>) {
+    pub fn block_ends(&self, so_far: &[SoFar]) {
         let Some(block) = self.block.take() else { return };
-        *self.intervals.borrow_mut() = so_far.map(intervals).unwrap_or_default();
+        *self.intervals.borrow_mut() = intervals(so_far);
         let state = self.state("", None, "");
         let notes: String = state.notes.iter().map(|note| format!("; {note}")).collect();
         self.print(&format!("block {block}/{}  {}{notes}", self.blocks, self.times()));
@@ -318,17 +318,15 @@ fn printed_flags(record: &TrialRecord) -> impl Iterator<Item = &str> {
 }
 
 /// The interval of each candidate whose interval the rule allows by now, most important first.
-fn intervals(so_far: &Conclusions) -> Vec<String> {
-    let several = so_far.workloads.len() > 1;
-    let all = so_far.workloads.iter().flat_map(|workload| workload.duels.iter().map(move |duel| (workload, duel)));
-    let line = |duel: &HeadToHead, workload: &str| {
-        let overall = &duel.overall;
+fn intervals(so_far: &[SoFar]) -> Vec<String> {
+    let several = so_far.iter().any(|one| one.workload != so_far[0].workload);
+    let line = |SoFar { workload, candidate, overall }: &SoFar| {
         let bounds = overall.low.zip(overall.high).filter(|_| overall.basis != Basis::Plain);
         let ((low, high), ratio) = (bounds?, overall.ratio?);
         let workload = if several { format!("{workload}: ") } else { String::new() };
-        Some(format!("{workload}{} {ratio:.3}x so far (95 % CI {low:.3}–{high:.3})", duel.candidate))
+        Some(format!("{workload}{candidate} {ratio:.3}x so far (95 % CI {low:.3}–{high:.3})"))
     };
-    all.filter_map(|(workload, duel)| line(duel, &workload.workload)).take(INTERVALS_MAX).collect()
+    so_far.iter().filter_map(line).take(INTERVALS_MAX).collect()
 }
 
 /// More candidates than this are for the report.
@@ -438,7 +436,7 @@ pub mod tests {
         let printed = |blocks: u32| {
             let trials: Vec<TrialRecord> =
                 stored.trials.iter().filter(|trial| trial.block <= blocks).cloned().collect();
-            intervals(&analysis::conclude(&stored.plan, &stored.run, &trials))
+            intervals(&analysis::so_far(&stored.plan, &stored.run, &trials))
         };
         assert_eq!(printed(7), Vec::<String>::new());
         let [line] = &printed(8)[..] else { panic!("{:?}", printed(8)) };

@@ -14,7 +14,7 @@ use super::budget::Budget;
 use super::{repeats, warm_up};
 use crate::plans::Asked;
 use crate::progress::Progress;
-use analysis::{EndReason, conclude, given_up, should_stop};
+use analysis::{EndReason, given_up, should_stop, so_far};
 use experiment::plan;
 use record::format::figures::percent_of_log;
 use record::format::{PlannedTrial, Purpose, RunRecord, TrialRecord, measured, point_text};
@@ -116,8 +116,8 @@ impl<'a> Schedule<'a> {
             self.active_run.run_dir.write_run(self.run)?;
             self.walked = block[0].block;
             let has_interval = first_for_points(&plan.record, 1).is_some_and(|first| self.walked >= first);
-            let so_far = has_interval.then(|| conclude(&plan.record, self.run, &self.trials));
-            self.progress.block_ends(so_far.as_ref());
+            let shown = has_interval.then(|| so_far(&plan.record, self.run, &self.trials));
+            self.progress.block_ends(&shown.unwrap_or_default());
             if let Some(reason) = should_stop(&plan.record, &self.trials) {
                 return Ok(reason);
             }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use analysis::{SERIES_COLUMN, conclude};
+use analysis::{SERIES_COLUMN, SoFar, so_far};
 use record::format::{PlanRecord, Status, TrialRecord, point_text};
 use record::{RunDir, RunState, TrialCursor};
 
@@ -146,14 +146,11 @@ impl<'a> Watched<'a> {
         let mut events = Events::new();
         for block in first..=block {
             let by_then: Vec<TrialRecord> = self.trials.iter().filter(|trial| trial.block <= block).cloned().collect();
-            for workload in conclude(plan, &run, &by_then).workloads {
-                for duel in &workload.duels {
-                    let overall = &duel.overall;
-                    events.push(("interval", json!({
-                        "block": block, "workload": workload.workload, "baseline": duel.baseline, "candidate": duel.candidate,
-                        "ratio": overall.ratio, "low": overall.low, "high": overall.high, "verdict": overall.verdict.as_str(),
-                    })));
-                }
+            for SoFar { workload, candidate, overall } in so_far(plan, &run, &by_then) {
+                events.push(("interval", json!({
+                    "block": block, "workload": workload, "baseline": plan.baseline, "candidate": candidate,
+                    "ratio": overall.ratio, "low": overall.low, "high": overall.high, "verdict": overall.verdict.as_str(),
+                })));
             }
         }
         Ok(events)
@@ -259,7 +256,7 @@ mod tests {
         let (events, is_over) = watched.news().unwrap();
         assert!(is_over);
         let (_, last) = events.iter().rfind(|(name, _)| *name == "interval").unwrap();
-        let report = conclude(&stored.plan, &stored.run, &stored.trials);
+        let report = analysis::conclude(&stored.plan, &stored.run, &stored.trials);
         let overall = &report.workloads[0].duels[0].overall;
         assert_eq!((last["low"].as_f64(), last["verdict"].as_str()), (overall.low, Some(overall.verdict.as_str())));
         let (_, state) = events.last().unwrap();
