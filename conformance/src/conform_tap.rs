@@ -82,16 +82,11 @@ struct Trying<'a> {
 
 impl<'a> Trying<'a> {
     fn new(server: &'a Held, dbduel: &'a Path) -> Result<Trying<'a>> {
-        let [user, socket, database] = ["user", "socket", "database"].map(|key| server.text(key));
-        let (user, database) = (user?, database?);
-        let socket = Path::new(socket?);
-        let (target, question) = match server.dialect() {
-            Dialect::Postgres => {
-                let folder = socket.parent().context("a socket without a folder")?.display();
-                let port = socket.extension().context("a socket without a port")?.to_string_lossy();
-                (format!("host={folder} port={port} user={user} dbname={database}"), "SHOW data_directory")
-            }
-            _ => (format!("mysql://{user}@localhost/{database}?socket={}", socket.display()), "SELECT @@datadir"),
+        let database = server.text("database")?;
+        let target = server.connection_string(database)?;
+        let question = match server.dialect() {
+            Dialect::Postgres => "SHOW data_directory",
+            _ => "SELECT @@datadir",
         };
         let data = server.admin(database)?.value(question)?.context("no data directory")?;
         let folder = tempfile::tempdir()?;

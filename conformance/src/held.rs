@@ -112,6 +112,17 @@ impl Held {
         })
     }
 
+    /// What a person would give to `--target`.
+    pub fn connection_string(&self, database: &str) -> Result<String> {
+        let (user, socket) = (self.text("user")?, Path::new(self.text("socket")?));
+        if self.dialect() == Dialect::MySql {
+            return Ok(format!("mysql://{user}@localhost/{database}?socket={}", socket.display()));
+        }
+        let folder = socket.parent().context("a socket without a folder")?.display();
+        let port = socket.extension().context("a socket without a port")?.to_string_lossy();
+        Ok(format!("host={folder} port={port} user={user} dbname={database}"))
+    }
+
     /// An administrator's session in `database`.
     pub fn admin(&self, database: &str) -> Result<Admin> {
         let Target { dialect, endpoint, login } = self.target()?;

@@ -47,6 +47,7 @@ mod planted;
 mod planted_operations;
 mod programs;
 mod slowdowns;
+mod soak;
 mod traces;
 
 use std::path::{Path, PathBuf};
@@ -106,6 +107,8 @@ enum Task {
     Hostile(hostile::Hostile),
     /// Kill what runs at random moments, resume it, and search for what is lost or left
     Kill(kill::Kill),
+    /// Load servers for hours: memory, open files and counts of dbduel, and the server's own count of commits
+    Soak(soak::Soak),
     /// Compare what dbduel unpacks of container images with what umoci unpacks
     Images(image_files::Images),
     /// Run a contender against itself, which must come out as no difference
@@ -172,6 +175,7 @@ fn perform(task: Task, root: &Path) -> Result<()> {
         Task::Engines(options) => engines::engines(&options, root),
         Task::Hostile(options) => hostile::run(&options, root),
         Task::Kill(options) => kill::run(&options, root),
+        Task::Soak(options) => soak::run(&options, root),
         Task::Images(options) => {
             image_files::run(&options)?;
             image_servers::run(root, options.kills, &options.cache)

@@ -103,8 +103,8 @@ const ON_MARIADB: [(&str, &str, [u64; 7]); 6] = [
 
 /// The same scripts on MariaDB, which the real pgbench does not reach.
 pub fn on_mariadb(server: &Held, dbduel: &Path) -> Result<usize> {
-    let (user, database) = (server.text("user")?, server.text("database")?);
-    let target = format!("mysql://{user}@localhost/{database}?socket={}", server.text("socket")?);
+    let database = server.text("database")?;
+    let target = server.connection_string(database)?;
     run_ours(dbduel, &target, &["-i", "-q"])?;
     let mut admin = server.admin(database)?;
     let mut wrong = 0;

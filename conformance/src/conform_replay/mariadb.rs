@@ -56,10 +56,6 @@ pub fn run(extent: Extent, dbduel: &Path) -> Result<usize> {
     Ok(wrong)
 }
 
-fn target(server: &Held, database: &str) -> Result<String> {
-    Ok(format!("mysql://{}@localhost/{database}?socket={}", server.text("user")?, server.text("socket")?))
-}
-
 fn replayed(extent: Extent, dbduel: &Path, server: &Held, load: &Load) -> Result<usize> {
     let folder = tempfile::tempdir()?;
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777))?;
@@ -67,7 +63,7 @@ fn replayed(extent: Extent, dbduel: &Path, server: &Held, load: &Load) -> Result
     copy(server, PRODUCTION, ORIGIN, &tables)?;
     let logs = produce(extent, dbduel, server, load.name, load.script, folder.path())?;
     let production = sums(server, PRODUCTION, &tables)?;
-    let target = target(server, REPLAYED)?;
+    let target = server.connection_string(REPLAYED)?;
     let mut wrong = 0;
     for (kind, log) in [("slow", &logs[0]), ("general", &logs[1])] {
         let (statements, span) = expected_of(dbduel, log)?;
@@ -128,7 +124,16 @@ fn prepare(dbduel: &Path, server: &Held, load: &Load) -> Result<Vec<String>> {
     admin.run(&format!("DROP DATABASE IF EXISTS {PRODUCTION}"))?;
     admin.run(&format!("CREATE DATABASE {PRODUCTION}"))?;
     if load.script.is_none() {
-        let words = ["prepare", load.name, "--rows", "2000", "--tables", "2", "--target", &target(server, PRODUCTION)?];
+        let words = [
+            "prepare",
+            load.name,
+            "--rows",
+            "2000",
+            "--tables",
+            "2",
+            "--target",
+            &server.connection_string(PRODUCTION)?,
+        ];
         dbduel_does(dbduel, &words)?;
         return Ok(vec!["sbtest1".to_owned(), "sbtest2".to_owned()]);
     }
@@ -155,7 +160,7 @@ pub fn produce(
     set(&format!("slow_query_log_file = '{}'", logs[0].display()))?;
     set(&format!("general_log_file = '{}'", logs[1].display()))?;
     ["long_query_time = 0", "slow_query_log = 1", "general_log = 1"].iter().try_for_each(|one| set(one))?;
-    let (target, seconds) = (target(server, PRODUCTION)?, extent.seconds.to_string());
+    let (target, seconds) = (server.connection_string(PRODUCTION)?, extent.seconds.to_string());
     let file = folder.join("load.sql");
     let mut words = vec!["bench", "--target", &target, "--clients", CLIENTS, "--duration", &seconds, "--no-wait"];
     let path;

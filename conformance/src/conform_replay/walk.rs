@@ -204,11 +204,7 @@ impl Production<'_> {
     }
 
     fn target(&self) -> Result<String> {
-        let (user, socket) = (self.server.text("user")?, self.server.text("socket")?);
-        if self.is_postgres() {
-            return Ok(Pgbench::new(self.server)?.target_of(DATABASE));
-        }
-        Ok(format!("mysql://{user}@localhost/{DATABASE}?socket={socket}"))
+        self.server.connection_string(DATABASE)
     }
 
     pub fn open(&self, tables: &[&str]) -> Result<()> {

@@ -12,6 +12,8 @@ use nix::unistd::Pid;
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 
+use super::memory;
+
 #[derive(Debug, Clone, Copy)]
 pub enum Disturbance {
     Killed(Whom),
@@ -20,6 +22,7 @@ pub enum Disturbance {
     Terminated,
     DiskFull,
     NoMoreFiles,
+    NoMoreMemory(Whom),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +41,7 @@ const CHUNK: usize = 1 << 20;
 
 impl Disturbance {
     /// A kill of dbduel itself stands twice: most promises are about it.
-    pub const ALL: [Disturbance; 10] = [
+    pub const ALL: [Disturbance; 12] = [
         Disturbance::Killed(Whom::Dbduel),
         Disturbance::Killed(Whom::Dbduel),
         Disturbance::Killed(Whom::Nearest),
@@ -49,7 +52,13 @@ impl Disturbance {
         Disturbance::Terminated,
         Disturbance::DiskFull,
         Disturbance::NoMoreFiles,
+        Disturbance::NoMoreMemory(Whom::Dbduel),
+        Disturbance::NoMoreMemory(Whom::Any),
     ];
+
+    pub fn is_possible(self) -> bool {
+        !matches!(self, Disturbance::NoMoreMemory(_)) || memory::can_be_taken_away()
+    }
 
     pub fn name(self) -> &'static str {
         match self {
@@ -62,6 +71,8 @@ impl Disturbance {
             Disturbance::Terminated => "SIGTERM",
             Disturbance::DiskFull => "full disk for 2 s",
             Disturbance::NoMoreFiles => "no more files for 2 s",
+            Disturbance::NoMoreMemory(Whom::Dbduel) => "no more memory for dbduel",
+            Disturbance::NoMoreMemory(_) => "no more memory for any",
         }
     }
 
@@ -84,6 +95,7 @@ impl Disturbance {
                 std::thread::sleep(FOR);
                 std::fs::remove_file(ballast)?;
             }
+            Disturbance::NoMoreMemory(whom) => memory::take_away(whom.pid(own, below, random), FOR)?,
             Disturbance::NoMoreFiles => {
                 limit_files(own, "0")?;
                 std::thread::sleep(FOR);
