@@ -58,7 +58,7 @@ fn experiment(blocks: u32) -> String {
         "name = \"x\"\nquestion = \"Does a long run grow as its trials do?\"\n\
          contender = [{{ name = \"a\", engine = \"sqlite\" }}, {{ name = \"b\", engine = \"sqlite\", settings = {{ journal_mode = \"WAL\" }} }}]\n\
          workload = {{ name = \"oltp_read_only\", rows = 1000 }}\nsweep.clients = [1, 2, 3, 4, 5]\n\
-         method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = {blocks}, noisy_host = \"stamp\" }}\n"
+         method = {{ preset = \"quick\", duration = \"500ms\", warmup = \"0s\", blocks = {blocks}, stop = \"never\", noisy_host = \"stamp\" }}\n"
     )
 }
 
