@@ -141,7 +141,7 @@ fn rate(evidence: &Evidence, trial: &TrialRecord, findings: &mut Findings) -> bo
     true
 }
 
-fn workload_of<'a>(evidence: &'a Evidence, trial: &TrialRecord) -> Option<&'a WorkloadRecord> {
+pub fn workload_of<'a>(evidence: &'a Evidence, trial: &TrialRecord) -> Option<&'a WorkloadRecord> {
     evidence.plan.workloads.iter().find(|workload| workload.label == trial.workload)
 }
 

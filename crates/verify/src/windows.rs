@@ -3,7 +3,7 @@
 use latency::Histogram;
 
 use super::Findings;
-use super::records::{QUANTILES, clients_of, quantiles};
+use super::records::{QUANTILES, clients_of, quantiles, workload_of};
 use analysis::latency_windows::whole;
 use record::format::{Status, TrialRecord};
 use report::Evidence;
@@ -34,8 +34,11 @@ pub fn against_windows(evidence: &Evidence, findings: &mut Findings) {
 fn counts(evidence: &Evidence, trial: &TrialRecord, sum: &Histogram, findings: &mut Findings) {
     let due: Option<Vec<f64>> = DUE.iter().map(|name| trial.metrics.get(*name).copied()).collect();
     let due = due.map_or(0.0, |counts| counts.iter().sum());
-    // A client that waited all the while has its age for a response time, and no transaction.
-    let starved = if trial.flags.iter().any(|flag| flag == STARVED) { clients_of(evidence, trial) } else { 0 };
+    // A client that waited all the while has its age for a response time, and no transaction. In an open loop that is no
+    // flag: arrivals waited meanwhile, and show it.
+    let is_open_loop = workload_of(evidence, trial).is_some_and(|workload| workload.is_open_loop());
+    let may_starve = is_open_loop || trial.flags.iter().any(|flag| flag == STARVED);
+    let starved = if may_starve { clients_of(evidence, trial) } else { 0 };
     let held = sum.count() as f64;
     if due > 0.0 && !(due..=due + f64::from(starved)).contains(&held) {
         findings.differs(format!("trial {}: its windows hold {held} transactions, its record {due}", trial.trial));

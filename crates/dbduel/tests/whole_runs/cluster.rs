@@ -90,7 +90,13 @@ fn assert_pooled(place: &Place, trial: &Value) {
     for window in load::read_windows(&log) {
         merged.add(&window.unwrap().latencies);
     }
-    assert!(pooled.count() > 30, "{}", pooled.count());
+    // On a host that is busy enough some arrivals are left waiting: their ages stand in the windows alone.
+    let skipped = trial["metrics"]["transactions.skipped"].as_f64().unwrap() as u64;
+    assert!(pooled.count() + skipped > 30, "{}", pooled.count());
+    assert_eq!(merged.count(), pooled.count() + skipped, "trial {}", trial["trial"]);
+    if skipped > 0 {
+        return;
+    }
     // Buckets alone, as the log has them: pooled values know the longest exactly.
     let buckets = load::Histogram::decoded(&pooled.encoded()).unwrap().latencies_ms();
     assert_eq!(merged.latencies_ms(), buckets, "trial {}: bucket by bucket", trial["trial"]);
