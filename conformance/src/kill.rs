@@ -1,9 +1,9 @@
 //! `cargo xtask kill`: whatever is killed at whatever moment, nothing that was measured is lost and nothing is left behind.
 //!
 //! A run goes on in a file system of its own. At a random moment one of its processes is killed, stopped or given no more
-//! memory, the file system is filled, or the process may open no more files. Behind it, no process, mount, loop device, namespace, control group or
-//! shared memory may be left, every finished trial must be there, and the same run, resumed until it is whole, must have the
-//! plan that it began with, every trial once, and a page that `dbduel verify` believes.
+//! memory, the file system is filled, or the process may open no more files. Behind it, no process, mount, loop device,
+//! namespace, control group or shared memory may be left, every finished trial must be there, and the same run, resumed
+//! until it is whole, must have the plan that it began with, every trial once, and a page that `dbduel verify` believes.
 
 mod disturbance;
 mod memory;

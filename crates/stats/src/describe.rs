@@ -75,13 +75,14 @@ pub fn walsh_averages(values: &[f64]) -> Vec<f64> {
 ///
 /// One wild block moves it far less than it moves the mean.
 pub fn hodges_lehmann(values: &[f64]) -> Option<f64> {
-    let averages = walsh_averages(values);
-    let middle = averages.len() / 2;
-    match averages.len() {
-        0 => None,
-        n if n % 2 == 1 => Some(averages[middle]),
-        _ => Some((averages[middle - 1] + averages[middle]) / 2.0),
-    }
+    median(&walsh_averages(values))
+}
+
+/// The median of sorted values.
+pub fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    let upper = sorted.get(middle)?;
+    Some(if sorted.len() % 2 == 1 { *upper } else { (sorted[middle - 1] + upper) / 2.0 })
 }
 
 /// An interval of the median that assumes nothing about the values but that they come from one source:

@@ -11,7 +11,7 @@
 //! The race never estimates how much faster: the best of several noisy estimates is too high. The
 //! winner has to be measured again in blocks that had no part in choosing it.
 
-use crate::describe::hodges_lehmann;
+use crate::describe::{hodges_lehmann, median};
 
 /// How boldly the gamblers bet, per spread of the log ratios.
 const BOLDNESS: [f64; 3] = [0.5, 1.0, 2.0];
@@ -218,7 +218,8 @@ impl Gamblers {
     /// One more block: how far its log ratio lies from what they bet against.
     fn see(&mut self, distance: f64) {
         let size = distance.abs();
-        let spread = if self.sizes.len() < PAST_BLOCKS_MIN { size } else { median(&self.sizes) } * SD_PER_MEDIAN;
+        let spread =
+            median(&self.sizes).filter(|_| self.sizes.len() >= PAST_BLOCKS_MIN).unwrap_or(size) * SD_PER_MEDIAN;
         self.sizes.insert(self.sizes.partition_point(|past| *past < size), size);
         bet(&mut self.fortunes, distance, spread);
     }
@@ -251,11 +252,6 @@ fn bet(fortunes: &mut [f64; 2 * BOLDNESS.len()], distance: f64, spread: f64) {
         *up *= factor;
         *down *= 2.0 - factor;
     }
-}
-
-fn median(ascending: &[f64]) -> f64 {
-    let middle = ascending.len() / 2;
-    if ascending.len() % 2 == 1 { ascending[middle] } else { (ascending[middle - 1] + ascending[middle]) / 2.0 }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::Interval;
+use crate::describe::median;
 
 /// Fewer points have no interval worth the name.
 const POINTS_MIN: usize = 6;
@@ -40,13 +41,6 @@ pub fn theil_sen(points: &[(f64, f64)], confidence: f64) -> Option<Slope> {
     let mut rests: Vec<f64> = points.iter().map(|(x, y)| y - value * x).collect();
     rests.sort_by(f64::total_cmp);
     Some(Slope { value, intercept: median(&rests)?, interval, points: points.len() })
-}
-
-/// Of values in ascending order.
-fn median(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    let upper = sorted.get(middle)?;
-    Some(if sorted.len() % 2 == 1 { *upper } else { (sorted[middle - 1] + upper) / 2.0 })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{Evidence, Rule};
-use crate::describe::{Interval, hodges_lehmann, walsh_averages};
+use crate::describe::{Interval, median, walsh_averages};
 use crate::power::minimum_detectable_effect;
 
 /// Up to this many blocks all sign vectors are compared (4 096), beyond it a seeded sample.
@@ -115,8 +115,9 @@ fn outside(looks: &[usize], thresholds: &[usize]) -> Outside {
 struct Guides(BTreeMap<usize, Vec<f64>>);
 
 impl Guides {
-    fn new(log_ratios: &[f64], looks: &[usize]) -> Guides {
-        let mut guides = Guides(BTreeMap::new());
+    /// `averages` are those of all blocks.
+    fn new(log_ratios: &[f64], averages: Vec<f64>, looks: &[usize]) -> Guides {
+        let mut guides = Guides(BTreeMap::from([(log_ratios.len(), averages)]));
         looks.iter().take_while(|look| **look <= GUIDED_UP_TO).for_each(|look| guides.add(log_ratios, *look));
         looks.last().into_iter().for_each(|look| guides.add(log_ratios, *look));
         guides
@@ -141,13 +142,14 @@ impl Evidence for Exact {
     /// Ranks and signs change only where the supposed log ratio passes a Walsh average, so we
     /// search the gaps between these: bounds are exact, and a handful of tests does.
     fn interval(&self, log_ratios: &[f64], looks: &[usize]) -> Option<Interval> {
-        let gaps = Interarrival::new(log_ratios);
+        let averages = walsh_averages(log_ratios);
+        let gaps = Interarrival::new(averages.clone());
         if gaps.breaks.len() == 1 {
             return Some(Interval { low: gaps.breaks[0], high: gaps.breaks[0] });
         }
         let test = |gap: usize| self.crossings(log_ratios, gaps.inside(gap), looks);
         let accepted = |gap: usize| !test(gap).1;
-        let estimate = hodges_lehmann(log_ratios)?;
+        let estimate = median(&averages)?;
         let last = gaps.breaks.len();
         if accepted(0) || accepted(last) {
             return None; // even equal signs in every block do not suffice yet
@@ -157,7 +159,7 @@ impl Evidence for Exact {
         let Some(start) = gaps.outward_from(estimate).find(|gap| accepted(*gap)) else {
             return Some(whole);
         };
-        let (mut guides, typical) = (Guides::new(log_ratios, looks), self.typical(looks));
+        let (mut guides, typical) = (Guides::new(log_ratios, averages, looks), self.typical(looks));
         let ends = |guides: &Guides, outside: &Outside| {
             let about = guides.about(outside);
             [gaps.after(about.low), gaps.after(about.high).saturating_sub(1)]
@@ -197,9 +199,8 @@ fn edge(
 ) -> usize {
     let (mut probe, mut step, mut refined) = (guess, 1, 0);
     while accepted_gap.abs_diff(rejected_gap) > 1 {
-        let is_between =
-            |probe: usize| accepted_gap.min(rejected_gap) < probe && probe < accepted_gap.max(rejected_gap);
-        if !is_between(probe) {
+        let is_between = accepted_gap.min(rejected_gap) < probe && probe < accepted_gap.max(rejected_gap);
+        if !is_between {
             probe = (accepted_gap + rejected_gap) / 2;
         }
         let (is_accepted, better) = test(probe);
@@ -227,8 +228,8 @@ struct Interarrival {
 }
 
 impl Interarrival {
-    fn new(log_ratios: &[f64]) -> Interarrival {
-        let mut breaks = walsh_averages(log_ratios);
+    fn new(averages: Vec<f64>) -> Interarrival {
+        let mut breaks = averages;
         // Averages that differ by rounding alone are one place.
         breaks.dedup_by(|next, kept| (*next - *kept).abs() <= 1e-13 * (1.0 + kept.abs()));
         Interarrival { breaks }
